@@ -1,0 +1,1 @@
+"""A simulated OpenCL platform in pure Python and NumPy."""

@@ -1,0 +1,1 @@
+"""A compact OpenCL graph runtime over an abstract CL interface."""
