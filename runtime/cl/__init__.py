@@ -1,0 +1,1 @@
+"""The abstract CL interface and its implementations."""
