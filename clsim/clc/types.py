@@ -74,8 +74,7 @@ FLOAT = Scalar("float", Kind.FLOAT, 4, 6)
 DOUBLE = Scalar("double", Kind.FLOAT, 8, 7)
 
 SCALARS: dict[str, Scalar] = {
-    t.name: t
-    for t in (BOOL, CHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, HALF, FLOAT, DOUBLE)
+    t.name: t for t in (BOOL, CHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, HALF, FLOAT, DOUBLE)
 }
 
 

@@ -699,9 +699,9 @@ class Kernel(CLObject):
 
         Each is a `Buffer`, a `LocalMemory`, bytes (or a NumPy scalar or array, or a ctypes value) of the
         parameter's size, or None for a null buffer. A plain Python number is packed by the parameter's
-        declared type; where the implementation cannot tell it, CL_INVALID_ARG_VALUE. The kernel does not keep a buffer
-        alive. Raises CL_INVALID_KERNEL_ARGS for a wrong number of arguments, CL_INVALID_ARG_SIZE,
-        CL_INVALID_MEM_OBJECT.
+        declared type; where the implementation cannot tell it, CL_INVALID_ARG_VALUE. The kernel does not
+        keep a buffer alive. Raises CL_INVALID_KERNEL_ARGS for a wrong number of arguments,
+        CL_INVALID_ARG_SIZE, CL_INVALID_MEM_OBJECT.
         """
 
     @abstractmethod
