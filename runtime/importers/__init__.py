@@ -1,0 +1,1 @@
+"""Ways from other compilers' output to a model file; each needs its own optional packages."""
