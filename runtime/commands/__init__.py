@@ -1,0 +1,1 @@
+"""What the commands of `clrt` do; `runtime.cli` says how they are called."""
