@@ -296,7 +296,7 @@ class Workspace:
 
     def __init__(self, devices: Device | Sequence[Device]) -> None:
         """Raises ValueError for no device or one named twice, CLError where a context or queue fails."""
-        self.devices = (devices,) if isinstance(devices, Device) else tuple(devices)
+        self.devices = tuple(devices) if isinstance(devices, Sequence) else (devices,)
         if not self.devices:
             raise ValueError("a workspace needs at least one device")
         self._contexts: list[Context] = []
