@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,14 +133,12 @@ class Artifact:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the file, whole or not at all. Raises `OSError`."""
         target = Path(path)
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        temporary = target.with_name(f".{target.name}.{os.getpid()}")
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(self.to_bytes())
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+            temporary.write_bytes(self.to_bytes())
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
 
     @property
     def name(self) -> str:
@@ -180,6 +177,18 @@ class Artifact:
         if not isinstance(tensor, ConstantTensor):
             raise ValueError(f"tensor {index} of {self.source} is no constant but {tensor.kind}")
         return self._value(tensor)
+
+    def example_inputs(self, seed: int = 0) -> dict[str, Array]:
+        """Input arrays by name, the same everywhere: seeded noise from [-1, 1), whole numbers from {0, 1}.
+
+        Input number `i` is stream `i` of `seeded.uniform`; noise, since a smooth input would hide that a
+        kernel reads the wrong neighbour.
+        """
+        inputs: dict[str, Array] = {}
+        for stream, port in enumerate(self.inputs):
+            low, high = (-1.0, 1.0) if port.dtype.startswith("float") else (0.0, 2.0)
+            inputs[port.name] = seeded.uniform(seed, stream, low, high, port.shape, port.dtype)
+        return inputs
 
     def check_device(self, limits: DeviceLimits) -> None:
         """Raises `ArtifactError` where the model is over a limit of the device; see section 4.2."""

@@ -1,7 +1,9 @@
 """Seeded random parameters for an ONNX network, scaled so that its activations neither die nor explode.
 
 A parameter is replaced where a node says what it is for; all others keep their values. Weights are uniform
-with the variance 2 / fan-in (He and others, 2015); a normalisation's scale and variance stay near one.
+with the variance 2 / fan-in (He and others, 2015); a normalisation's scale and variance stay near one, but
+its scale is smaller where its result is added to another branch, or deep residual networks would grow
+without bound.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ def randomize(model: Any, seed: int) -> list[RandomParameter]:
 
     graph = model.graph
     shapes = dict(_parameter_shapes(graph))
+    added = {name for node in graph.node if node.op_type in ("Sum", "Add") for name in node.input}
     made: dict[str, RandomParameter] = {}
     for node in graph.node:
         for position, span in _ROLES.get(node.op_type, {}).items():
@@ -48,6 +51,8 @@ def randomize(model: Any, seed: int) -> list[RandomParameter]:
             shape = shapes[name]
             if node.op_type == "Gemm" and position == 1 and _drop_transposition(node):
                 shape = shape[::-1]
+            if node.op_type == "BatchNormalization" and position == 1 and node.output[0] in added:
+                span = _BRANCH_SCALE
             low, high = span(shape)
             made[name] = RandomParameter(name, shape, Random(stream=len(made), low=low, high=high))
     for nodes in (graph.node, graph.initializer):
@@ -72,6 +77,7 @@ def _near(center: float, distance: float) -> Range:
 
 _SMALL = _near(0.0, 0.1)
 _NEAR_ONE = _near(1.0, 0.2)
+_BRANCH_SCALE = _near(0.4, 0.1)
 
 # Operator -> input -> the range of its values, from the parameter's shape.
 _ROLES: Mapping[str, Mapping[int, Range]] = {
