@@ -113,6 +113,8 @@ class Binding(interface.Binding):
         return Event(raw) if want_event else None
 
     def on(self, queue: interface.Queue) -> Binding:
+        from runtime.cl._pyopencl_queue import Queue  # which imports this file
+
         self._valid()
         if not isinstance(queue, Queue):
             raise TypeError(f"{queue!r} is no queue of this implementation")
