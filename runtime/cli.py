@@ -58,7 +58,7 @@ def run(
             "--input",
             "-i",
             metavar="[NAME=]X.npy",
-            help="Values of an input, by name where there are several; else a ramp from 0 to 1.",
+            help="Values of an input, by name where there are several; else seeded noise.",
         ),
     ] = None,
     outputs: Annotated[

@@ -23,7 +23,9 @@ from runtime.importers.onnx_network import read_network
 from runtime.importers.tvm import import_network, require_tvm, to_relax
 
 SEED = 20240229
-FIXTURES = Path(__file__).resolve().parent.parent / "tests" / "fixtures"
+PROJECT = Path(__file__).resolve().parent.parent
+FIXTURES = PROJECT / "tests" / "fixtures"
+SHIPPED = {"light_squeezenet": PROJECT / "runtime" / "demo" / "data"}  # the demo has it when installed
 NETWORKS = ("light_squeezenet", "light_shufflenet", "light_resnet50", "light_bvlc_alexnet")
 
 
@@ -40,11 +42,12 @@ def make_fixture(name: str) -> None:
     """Writes `<name>.oclm`, `<name>.logits.npy` and `<name>.probabilities.npy`."""
     network = read_network(light_network(name), random_seed=SEED)
     artifact = with_logits(import_network(network))
-    artifact.save(FIXTURES / f"{name}.oclm")
+    folder = SHIPPED.get(name, FIXTURES)
+    artifact.save(folder / f"{name}.oclm")
     for kind, values in zip(("logits", "probabilities"), reference(name, artifact), strict=True):
-        np.save(FIXTURES / f"{name}.{kind}.npy", values)
+        np.save(folder / f"{name}.{kind}.npy", values)
         print(f"{name}: {kind} from {values.min():.3g} to {values.max():.3g}, deviation {values.std():.3g}")
-    print(f"{artifact!r}, {(FIXTURES / f'{name}.oclm').stat().st_size} bytes")
+    print(f"{artifact!r}, {(folder / f'{name}.oclm').stat().st_size} bytes")
 
 
 def light_network(name: str) -> Path:

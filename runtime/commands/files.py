@@ -50,12 +50,6 @@ def save_array(path: Path, array: Array) -> None:
         np.save(file, array, allow_pickle=False)
 
 
-def ramp(endpoint: Endpoint) -> Array:
-    """An input to run a model with when none is given: 0 to 1 over its elements, in order."""
-    count = int(np.prod(endpoint.shape))
-    return (np.arange(count).reshape(endpoint.shape) / count).astype(endpoint.dtype)
-
-
 def relative_error(value: Array, expected: Array) -> float:
     """The largest difference, in parts of the largest expected magnitude; NaN where a value is NaN."""
     difference = float(np.max(np.abs(value.astype(np.float64) - expected.astype(np.float64))))

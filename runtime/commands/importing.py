@@ -31,14 +31,12 @@ def import_network(screen: Console, network: Path, output: Path, *, random_seed:
         raise Problem(str(error)) from None
     artifact.save(output)
     size = output.stat().st_size
-    manifest = artifact.manifest
-    launches = sum(len(manifest.functions[step.function].launches) for step in manifest.steps)
     screen.print(
-        f"[bold]{artifact.name}[/]: {len(artifact.kernel_names)} kernels, {launches} launches a run, "
+        f"[bold]{artifact.name}[/]: {len(artifact.kernel_names)} kernels, {artifact.launch_count} launches a run, "
         f"{size:,} bytes in {output}"
     )
     return [
         Figure("kernels", len(artifact.kernel_names), ""),
-        Figure("launches_a_run", launches, ""),
+        Figure("launches_a_run", artifact.launch_count, ""),
         Figure("model_bytes", size, "bytes"),
     ]

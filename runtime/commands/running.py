@@ -12,7 +12,7 @@ from rich.table import Table
 
 from runtime.artifact import Artifact, Endpoint
 from runtime.cl.discovery import open_device
-from runtime.commands.files import Array, by_endpoint, ramp, read_array, relative_error, save_array
+from runtime.commands.files import Array, by_endpoint, read_array, relative_error, save_array
 from runtime.figures import Figure
 from runtime.graph import Graph
 from runtime.shell import Problem, working
@@ -107,12 +107,9 @@ def run_once(graph: Graph) -> float:
 
 
 def read_inputs(artifact: Artifact, given: Sequence[str]) -> dict[str, Array]:
-    """A value for each input: from files, else a ramp."""
+    """A value for each input: from files, else the model's example."""
     files = by_endpoint("input", artifact.inputs, given)
-    return {
-        endpoint.name: read_array(files[endpoint.name]) if endpoint.name in files else ramp(endpoint)
-        for endpoint in artifact.inputs
-    }
+    return artifact.example_inputs() | {name: read_array(path) for name, path in files.items()}
 
 
 def set_inputs(graph: Graph, values: Mapping[str, Array]) -> None:

@@ -1,0 +1,1 @@
+"""`clsim demo`: the story of the project, told in under a minute on whatever devices there are."""
