@@ -1,5 +1,8 @@
 """Types of OpenCL C with their C layout.
 
+Scalars and records are equal only to themselves, and vectors come from `vector`, so the compiler may compare
+all three with `is`. Pointers and arrays are compared by value.
+
 Sizes and alignments follow the OpenCL C specification, section 6.1 and 6.3.5: a three-component vector
 occupies the space of four, every vector is aligned to its own size, `size_t` and pointers have the
 device's address width (64 bits here).
@@ -9,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import TypeAlias
 
 
@@ -21,6 +25,8 @@ class Space(Enum):
     CONSTANT = "constant"
     GENERIC = "generic"
 
+    __hash__ = object.__hash__
+
 
 class Kind(Enum):
     """What a scalar's bits mean."""
@@ -30,8 +36,10 @@ class Kind(Enum):
     UINT = "uint"
     FLOAT = "float"
 
+    __hash__ = object.__hash__
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Scalar:
     """A scalar type. `rank` orders integers for C's usual arithmetic conversions."""
 
@@ -97,6 +105,12 @@ class Vector:
         return f"{self.elem.name}{self.width}"
 
 
+@cache
+def vector(elem: Scalar, width: int) -> Vector:
+    """The one `Vector` object of this element type and width."""
+    return Vector(elem, width)
+
+
 @dataclass(frozen=True, slots=True)
 class Void:
     size: int = 0
@@ -157,7 +171,7 @@ class Field:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Record:
     """A struct or union with its layout worked out."""
 

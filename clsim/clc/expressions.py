@@ -1,0 +1,639 @@
+"""Lowering expressions (OpenCL C 6.4, C99 6.5).
+
+An expression becomes a pure value; what it does besides (assignments, calls, steps) is written to the
+current block first. Where C evaluates an operand only sometimes and the operand does something, the
+operator becomes an `If` that sets a temporary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from clsim.clc import constants, ir
+from clsim.clc import syntax as ast
+from clsim.clc.context import NO_VALUE
+from clsim.clc.lexer import BadLiteral, character, number
+from clsim.clc.places import Places
+from clsim.clc.rules import compared, pointer, promote, same_pointee, usual
+from clsim.clc.symbols import (
+    ComponentPlace,
+    EnumConstant,
+    FunctionSymbol,
+    MemoryPlace,
+    NoValue,
+    RecordValue,
+    RegisterPlace,
+    Variable,
+)  # fmt: skip
+from clsim.clc.types import (
+    BOOL,
+    INT,
+    SCALARS,
+    ULONG,
+    Array,
+    Kind,
+    Pointer,
+    Record,
+    Scalar,
+    Space,
+    Type,
+    Vector,
+    Void,
+    vector,
+)  # fmt: skip
+from clsim.clc.values import c_type, is_null
+
+_SPINE = 60
+"""Operators in a chain after which a temporary cuts it, so that expression trees stay shallow."""
+
+
+class Expressions(Places):
+    """Values of expressions."""
+
+    _rules: dict[type, Callable[..., ir.Expr | RecordValue | NoValue]] = {}
+
+    def call_value(self, node: ast.Call) -> ir.Expr | RecordValue | NoValue:
+        raise NotImplementedError
+
+    def initialise_literal(self, node: ast.CompoundLiteral) -> MemoryPlace:
+        raise NotImplementedError
+
+    def compound_literal(self, node: ast.CompoundLiteral) -> MemoryPlace:
+        return self.initialise_literal(node)
+
+    # ------------------------------------------------------------ entry points
+
+    def any_value(self, node: ast.Expression) -> ir.Expr | RecordValue | NoValue:
+        return self._rules[type(node)](self, node)
+
+    def rvalue(self, node: ast.Expression) -> ir.Expr:
+        value = self._rules[type(node)](self, node)
+        if type(value) is RecordValue or type(value) is NoValue:
+            return self.must_be_value(value, node.pos)
+        return value  # type: ignore[return-value]
+
+    def condition(self, node: ast.Expression) -> ir.Expr:
+        """A controlling expression as a bool."""
+        return self.condition_of(self.rvalue(node), node.pos)
+
+    def effect(self, node: ast.Expression) -> None:
+        kind = type(node)
+        if kind is ast.Assign:
+            self.assign(node, False)  # type: ignore[arg-type]
+        elif kind is ast.PostStep:
+            self.step(node.a, node.op, node.pos)  # type: ignore[union-attr]
+        elif isinstance(node, ast.Unary) and node.op in ("++", "--"):
+            self.step(node.a, node.op, node.pos)
+        elif isinstance(node, ast.Comma):
+            self.effect(node.a)
+            self.effect(node.b)
+        elif isinstance(node, ast.Call):
+            self.call_effect(node)
+        elif isinstance(node, ast.Cast):
+            self.qualified(node.type)
+            self.effect(node.a)
+        elif isinstance(node, ast.Conditional):
+            self.conditional_effect(node)
+        else:
+            self.any_value(node)
+
+    def call_effect(self, node: ast.Call) -> None:
+        raise NotImplementedError
+
+    def aside(self, node: ast.Expression) -> tuple[ir.Expr | RecordValue | NoValue, list[ir.Statement]]:
+        """An operand that may not be evaluated: its value and what it does."""
+        outer, self.out = self.out, []
+        try:
+            return self.any_value(node), self.out
+        finally:
+            self.out = outer
+
+    def constant_integer(self, node: ast.Expression, what: str) -> int:
+        value, statements = self.aside(node)
+        if statements or not isinstance(value, ir.Const) or not isinstance(value.type, Scalar):
+            self.fail(node.pos, f"{what} is not an integer constant expression")
+        if not value.type.is_integer:
+            self.fail(node.pos, f"{what} must have integer type")
+        return int(value.value)
+
+    def type_of_expression(self, node: ast.Expression) -> Type:
+        """The type an expression has, arrays and all, without doing anything."""
+        outer, self.out = self.out, []
+        memories = len(self.state.memories)
+        try:
+            if self.is_place(node) and not self.is_enumerator(node):
+                return self.place(node).type
+            if isinstance(node, ast.Cast):
+                return self.qualified(node.type).type
+            value = self.any_value(node)
+        finally:
+            self.out = outer
+            del self.state.memories[memories:]
+        return value.type if isinstance(value, (RecordValue, NoValue)) else c_type(value)
+
+    # ------------------------------------------------------------ leaves
+
+    def name_value(self, node: ast.Name) -> ir.Expr | RecordValue:
+        symbol = self.names.get(node.name)
+        if type(symbol) is Variable:
+            if symbol.var is not None:
+                return ir.Read(symbol.var, symbol.type)
+            if symbol.constant is not None:
+                return symbol.constant
+            return self.load(self.variable_place(symbol), node.pos)
+        if isinstance(symbol, EnumConstant):
+            return ir.Const(INT, constants.wrap(symbol.value, INT))
+        if isinstance(symbol, FunctionSymbol):
+            self.fail(node.pos, "taking address of function is not allowed")
+        return self.load(self.place(node), node.pos)
+
+    def number_value(self, node: ast.Number) -> ir.Expr:
+        try:
+            name, value = number(node.spelling)
+        except BadLiteral as bad:
+            self.fail(node.pos, str(bad))
+        if name == "double":
+            if self.single_precision:
+                name = "float"
+            elif not self.target.has_double:
+                self.warn(node.pos, "double precision constant requires cl_khr_fp64, casting to single precision")
+                name = "float"
+        elif name == "half" and not self.target.has_half:
+            self.fail(node.pos, "half precision constant requires cl_khr_fp16")
+        type_ = SCALARS[name]
+        if type_.kind is Kind.FLOAT:
+            rounded = constants.round_to(float(value), type_)
+            if rounded in (float("inf"), float("-inf")) and value != rounded:
+                self.warn(node.pos, f"magnitude of floating-point constant too large for type '{type_}'")
+            value = rounded
+        return ir.Const(type_, value)
+
+    def character_value(self, node: ast.Character) -> ir.Expr:
+        try:
+            return ir.Const(INT, character(node.spelling))
+        except BadLiteral as bad:
+            return self.fail(node.pos, str(bad))
+
+    def place_value(self, node: ast.Index | ast.String | ast.CompoundLiteral) -> ir.Expr | RecordValue:
+        return self.load(self.place(node), node.pos)
+
+    def index_value(self, node: ast.Index) -> ir.Expr | RecordValue:
+        if self.is_place(node.a):
+            return self.load(self.index_place(node), node.pos)
+        base = self.rvalue(node.a)
+        if isinstance(base.type, Vector):
+            index = self.rvalue(node.index)
+            if not isinstance(index, ir.Const) or not 0 <= index.value < base.type.width:
+                self.not_yet(node.pos, "this subscript of a vector is")
+            return self.component(base, int(index.value))
+        return self.load(self.index_place(node), node.pos)
+
+    def member_value(self, node: ast.Member) -> ir.Expr | RecordValue:
+        if node.arrow or self.is_place(node.a):
+            return self.load(self.member_place(node), node.pos)
+        base = self.any_value(node.a)
+        if isinstance(base, RecordValue):
+            whole = MemoryPlace(base.pointer, base.type, False, False, base.type.align)
+            return self.load(self.field_place(whole, self.field(base.type, node), node.pos), node.pos)
+        value = self.must_be_value(base, node.pos)
+        if not isinstance(value.type, Vector):
+            self.fail(node.pos, f"member reference base type '{c_type(value)}' is not a structure or union")
+        return self.extract(value, self.swizzle(value.type, node.name, node.pos))
+
+    def size_of(self, node: ast.SizeOf) -> ir.Expr:
+        what = node.what
+        if isinstance(what, ast.TypeName):
+            type_ = self.qualified(what).type
+        elif isinstance(what, ast.String):
+            type_ = Array(INT, 0)
+            if node.operator == "sizeof":
+                return ir.Const(ULONG, len(what.data) + 1)
+        else:
+            type_ = self.type_of_expression(what)
+        if isinstance(type_, Void) and node.operator != "vec_step":
+            return ir.Const(ULONG, 1)
+        if node.operator == "vec_step":
+            if isinstance(type_, Vector):
+                return ir.Const(INT, 4 if type_.width == 3 else type_.width)
+            if not isinstance(type_, (Scalar, Void)):
+                self.fail(node.pos, f"'vec_step' requires built-in scalar or vector type, '{type_}' invalid")
+            return ir.Const(INT, 1)
+        self.complete(type_, node.pos, f"'{node.operator}' operand")
+        return ir.Const(ULONG, type_.size if node.operator == "sizeof" else type_.align)
+
+    # ------------------------------------------------------------ unary
+
+    def unary_value(self, node: ast.Unary) -> ir.Expr | RecordValue:
+        op = node.op
+        if op == "*":
+            return self.load(self.place(node), node.pos)
+        if op == "&":
+            return self.address_of(node)
+        if op in ("++", "--"):
+            return self.step(node.a, op, node.pos)
+        value = self.rvalue(node.a)
+        type_ = value.type
+        if op == "!":
+            return self.logical_not(value, node.pos)
+        if isinstance(type_, Scalar):
+            if op == "~" and not type_.is_integer:
+                self.fail(node.pos, f"invalid argument type '{type_}' to unary expression")
+            to = promote(type_)
+            value = self.convert(value, to)
+            if op == "+":
+                return value
+            name = "neg" if op == "-" else "not"
+            if isinstance(value, ir.Const):
+                return ir.Const(to, constants.unary(name, to, value.value))
+            return ir.Unary(name, to, value)
+        if not isinstance(type_, Vector) or (op == "~" and not type_.elem.is_integer):
+            self.fail(node.pos, f"invalid argument type '{c_type(value)}' to unary expression")
+        return value if op == "+" else ir.Unary("neg" if op == "-" else "not", type_, value)
+
+    def logical_not(self, value: ir.Expr, pos: int) -> ir.Expr:
+        type_ = value.type
+        if isinstance(type_, Vector):
+            return ir.Compare("eq", compared(type_), value, self.zeros(type_))
+        if not isinstance(type_, (Scalar, Pointer)):
+            self.fail(pos, f"invalid argument type '{type_}' to unary expression")
+        return self.negated(self.truth(value))
+
+    def zeros(self, type_: Vector) -> ir.Expr:
+        return self.convert(ir.Const(INT, 0), type_)
+
+    def address_of(self, node: ast.Unary) -> ir.Expr:
+        target = node.a
+        if isinstance(target, ast.Unary) and target.op == "*":
+            return self.rvalue(target.a)
+        if isinstance(target, ast.Name) and isinstance(self.names.get(target.name), FunctionSymbol):
+            self.fail(node.pos, "taking address of function is not allowed")
+        if not self.is_place(target):
+            self.fail(node.pos, "cannot take the address of an rvalue")
+        place = self.place(target)
+        if isinstance(place, ComponentPlace):
+            self.fail(node.pos, "address of vector element requested")
+        assert isinstance(place, MemoryPlace)
+        of = place.pointer.type
+        assert isinstance(of, Pointer)
+        return self.retype(place.pointer, pointer(place.type, of.space, place.const, place.volatile))
+
+    def step(self, target: ast.Expression, op: str, pos: int) -> ir.Expr:
+        """Add or subtract one; the new value."""
+        place = self.place(target)
+        self.check_assignable(place, pos)
+        if isinstance(place, MemoryPlace):
+            place.pointer = self.settled(place.pointer)
+        old = self.must_be_value(self.load(place, pos), pos)
+        return self.stepped(place, old, op, pos)
+
+    def stepped(
+        self, place: RegisterPlace | MemoryPlace | ComponentPlace, old: ir.Expr, op: str, pos: int
+    ) -> ir.Expr:
+        type_ = place.type
+        if not isinstance(type_, (Scalar, Pointer, Vector)):
+            self.fail(pos, f"cannot increment value of type '{type_}'")
+        one: ir.Expr = ir.Const(INT, 1)
+        if isinstance(type_, Vector):
+            one = self.convert(one, type_)
+        new = self.convert(self.operate(op[0], old, one, pos), type_)
+        if isinstance(place, RegisterPlace):
+            self.store(place, new, pos)
+            return ir.Read(place.var, type_)
+        kept = self.keep(new)
+        self.store(place, kept, pos)
+        return ir.Read(kept.var, kept.type)
+
+    def post_step(self, node: ast.PostStep) -> ir.Expr:
+        place = self.place(node.a)
+        self.check_assignable(place, node.pos)
+        if isinstance(place, MemoryPlace):
+            place.pointer = self.settled(place.pointer)
+        old = self.keep(self.must_be_value(self.load(place, node.pos), node.pos))
+        self.stepped(place, old, node.op, node.pos)
+        return ir.Read(old.var, old.type)
+
+    # ------------------------------------------------------------ binary
+
+    def binary_value(self, node: ast.Binary) -> ir.Expr:
+        """A chain of left operands is walked, not recursed into: generated code has long ones."""
+        chain = [node]
+        left = node.a
+        while type(left) is ast.Binary:
+            chain.append(left)
+            left = left.a
+        value = self.rvalue(left)
+        length = 0
+        while chain:
+            item = chain.pop()
+            if item.op in ("&&", "||"):
+                value = self.logical(item, value)
+            else:
+                value = self.operate(item.op, value, self.rvalue(item.b), item.pos)
+            length += 1
+            if length >= _SPINE and chain and not isinstance(value, ir.Const):
+                value = self.keep(value)
+                length = 0
+        return value
+
+    def logical(self, node: ast.Binary, left: ir.Expr) -> ir.Expr:
+        op = "and" if node.op == "&&" else "or"
+        right, statements = self.aside(node.b)
+        right = self.must_be_value(right, node.b.pos)
+        if isinstance(left.type, Vector) or isinstance(right.type, Vector):
+            self.out += statements
+            return self.vector_logical(op, left, right, node.pos)
+        for value in (left, right):
+            if not isinstance(value.type, (Scalar, Pointer)):
+                self.invalid_operands(left, right, node.pos)
+        test, other = self.truth(left), self.truth(right)
+        if isinstance(test, ir.Const):
+            decided = bool(test.value) == (op == "or")
+            if decided:
+                return test
+            self.out += statements
+            return other
+        if not statements:
+            return ir.Logical(op, test, other)
+        var = self.temporary(BOOL)
+        self.out.append(ir.Assign(var, test))
+        statements.append(ir.Assign(var, other))
+        goes_on = ir.Read(var, BOOL) if op == "and" else self.negated(ir.Read(var, BOOL))
+        self.out.append(ir.If(goes_on, tuple(statements), (), self.loc(node.pos)))
+        return ir.Read(var, BOOL)
+
+    def vector_logical(self, op: str, left: ir.Expr, right: ir.Expr, pos: int) -> ir.Expr:
+        left, right = self.vector_operands(left, right, pos)
+        assert isinstance(left.type, Vector)
+        type_ = compared(left.type)
+        zeros = self.zeros(left.type)
+        return ir.Binary(op, type_, ir.Compare("ne", type_, left, zeros), ir.Compare("ne", type_, right, zeros))
+
+    def comma_value(self, node: ast.Comma) -> ir.Expr | RecordValue | NoValue:
+        self.effect(node.a)
+        return self.any_value(node.b)
+
+    # ------------------------------------------------------------ assignment
+
+    def assign_value(self, node: ast.Assign) -> ir.Expr | RecordValue:
+        value = self.assign(node, True)
+        assert value is not None
+        return value
+
+    def assign(self, node: ast.Assign, wanted: bool) -> ir.Expr | RecordValue | None:
+        """Carry out an assignment; its value, if that is wanted."""
+        place = self.place(node.a)
+        self.check_assignable(place, node.pos)
+        if isinstance(place.type, Record):
+            return self.assign_record(node, place)
+        if node.op:
+            if isinstance(place, MemoryPlace):
+                place.pointer = self.settled(place.pointer)
+            elif isinstance(place, ComponentPlace) and isinstance(place.base, MemoryPlace):
+                place.base.pointer = self.settled(place.base.pointer)
+            right = self.rvalue(node.b)
+            left = self.must_be_value(self.load(place, node.pos), node.pos)
+            value = self.operate(node.op, left, right, node.pos)
+            if isinstance(value.type, Vector) and isinstance(place.type, Scalar):
+                self.fail(node.pos, _incompatible(place.type, value))
+        else:
+            value = self.rvalue(node.b)
+        value = self.implicit(value, place.type, node.pos, "assign")
+        if not wanted:
+            self.store(place, value, node.pos)
+            return None
+        if isinstance(place, RegisterPlace):
+            self.store(place, value, node.pos)
+            return ir.Read(place.var, place.type)
+        if not isinstance(value, ir.Const):
+            value = self.keep(value)
+        self.store(place, value, node.pos)
+        return value
+
+    def assign_record(self, node: ast.Assign, place: RegisterPlace | MemoryPlace | ComponentPlace) -> RecordValue:
+        value = self.any_value(node.b)
+        if node.op or not isinstance(value, RecordValue) or value.type is not place.type:
+            of = value.type
+            self.fail(node.pos, f"assigning to '{place.type}' from incompatible type '{of}'")
+        assert isinstance(place, MemoryPlace)
+        self.copy_record(place.pointer, value, node.pos)
+        return RecordValue(value.type, place.pointer)
+
+    # ------------------------------------------------------------ conditional
+
+    def conditional_value(self, node: ast.Conditional) -> ir.Expr | RecordValue | NoValue:
+        test = self.rvalue(node.test)
+        a, a_does = self.aside(node.a)
+        b, b_does = self.aside(node.b)
+        if isinstance(test.type, Vector):
+            self.out += a_does + b_does
+            return self.vector_select(node, test, a, b)
+        test = self.condition_of(test, node.test.pos)
+        if isinstance(a, NoValue) or isinstance(b, NoValue):
+            self.out.append(ir.If(test, tuple(a_does), tuple(b_does), self.loc(node.pos)))
+            return NO_VALUE
+        record: Record | None = None
+        if isinstance(a, RecordValue) or isinstance(b, RecordValue):
+            if not isinstance(a, RecordValue) or not isinstance(b, RecordValue) or a.type is not b.type:
+                self.fail(node.pos, f"incompatible operand types ('{a.type}' and '{b.type}')")
+            record = a.type
+            a, b = a.pointer, b.pointer
+            common = pointer(record, self.common_space(a, b, node.pos), True)
+            a, b = self.retype(a, common), self.retype(b, common)
+        else:
+            a, b = self.same_type(a, b, node.pos)
+        value: ir.Expr
+        if isinstance(test, ir.Const):
+            self.out += a_does if test.value else b_does
+            value = a if test.value else b
+        elif not a_does and not b_does:
+            value = ir.Cond(a.type, test, a, b)
+        else:
+            var = self.temporary(a.type)
+            a_does.append(ir.Assign(var, a))
+            b_does.append(ir.Assign(var, b))
+            self.out.append(ir.If(test, tuple(a_does), tuple(b_does), self.loc(node.pos)))
+            value = ir.Read(var, var.type)
+        return RecordValue(record, value) if record is not None else value
+
+    def common_space(self, a: ir.Expr, b: ir.Expr, pos: int) -> Space:
+        assert isinstance(a.type, Pointer)
+        assert isinstance(b.type, Pointer)
+        if a.type.space is not b.type.space:
+            self.not_yet(pos, "a choice between records in different address spaces is")
+        return a.type.space
+
+    def conditional_effect(self, node: ast.Conditional) -> None:
+        test = self.rvalue(node.test)
+        if isinstance(test.type, Vector):
+            self.conditional_value(node)
+            return
+        blocks: list[tuple[ir.Statement, ...]] = []
+        for side in (node.a, node.b):
+            outer, self.out = self.out, []
+            try:
+                self.effect(side)
+                blocks.append(tuple(self.out))
+            finally:
+                self.out = outer
+        self.out.append(ir.If(self.condition_of(test, node.test.pos), blocks[0], blocks[1], self.loc(node.pos)))
+
+    def same_type(self, a: ir.Expr, b: ir.Expr, pos: int) -> tuple[ir.Expr, ir.Expr]:
+        """The two sides of `?:` brought to their common type."""
+        ta, tb = a.type, b.type
+        if ta is tb and not isinstance(ta, Scalar):
+            return a, b
+        if isinstance(ta, Scalar) and isinstance(tb, Scalar):
+            type_ = usual(ta, tb)
+            if ta is tb is BOOL:
+                return a, b
+            return self.convert(a, type_), self.convert(b, type_)
+        if isinstance(ta, Vector) or isinstance(tb, Vector):
+            return self.vector_operands(a, b, pos)
+        if isinstance(ta, Pointer) and is_null(b):
+            return a, ir.Const(ta, 0)
+        if isinstance(tb, Pointer) and is_null(a):
+            return ir.Const(tb, 0), b
+        if not isinstance(ta, Pointer) or not isinstance(tb, Pointer):
+            self.fail(pos, f"incompatible operand types ('{c_type(a)}' and '{c_type(b)}')")
+        if ta.space is not tb.space:
+            self.fail(
+                pos,
+                f"conditional operator with the second and third operands of type ('{ta}' and '{tb}') which are"
+                " pointers to non-overlapping address spaces",
+            )
+        if not same_pointee(ta.pointee, tb.pointee):
+            self.warn(pos, f"pointer type mismatch ('{ta}' and '{tb}')")
+        pointee = tb.pointee if isinstance(ta.pointee, Void) else ta.pointee
+        both = pointer(pointee, ta.space, ta.const or tb.const, ta.volatile or tb.volatile)
+        return self.retype(a, both), self.retype(b, both)
+
+    def vector_select(
+        self,
+        node: ast.Conditional,
+        test: ir.Expr,
+        a: ir.Expr | RecordValue | NoValue,
+        b: ir.Expr | RecordValue | NoValue,
+    ) -> ir.Expr:
+        """`?:` with a vector condition chooses each component by the condition's sign bit."""
+        a, b = self.must_be_value(a, node.a.pos), self.must_be_value(b, node.b.pos)
+        test_type = test.type
+        assert isinstance(test_type, Vector)
+        if isinstance(a.type, Scalar) and isinstance(b.type, Scalar):
+            common = usual(a.type, b.type)
+            a, b = self.convert(a, common), self.convert(b, common)
+            a = self.convert(a, vector(common, test_type.width))
+        a, b = self.vector_operands(a, b, node.pos)
+        type_ = a.type
+        assert isinstance(type_, Vector)
+        if not test_type.elem.is_integer:
+            self.fail(node.test.pos, f"used type '{test_type}' where integer vector is required")
+        if type_.width != test_type.width or type_.elem.size != test_type.elem.size:
+            self.fail(node.pos, f"vector condition type '{test_type}' and result type '{type_}' do not have the same number of elements and size")
+        return ir.Builtin("select", type_, (b, a, test), self.loc(node.pos))
+
+    # ------------------------------------------------------------ casts and vector literals
+
+    def cast_value(self, node: ast.Cast) -> ir.Expr | RecordValue | NoValue:
+        to = self.qualified(node.type).type
+        if isinstance(to, Void):
+            self.effect(node.a)
+            return NO_VALUE
+        value = self.any_value(node.a)
+        if isinstance(value, RecordValue):
+            if value.type is to:
+                return value
+            self.fail(node.pos, f"operand of type '{value.type}' where arithmetic or pointer type is required")
+        value = self.must_be_value(value, node.pos)
+        return self.cast(value, to, node.pos)
+
+    def cast(self, value: ir.Expr, to: Type, pos: int) -> ir.Expr:
+        """An explicit cast."""
+        of = value.type
+        if isinstance(to, Scalar) and isinstance(of, Scalar):
+            return self.convert(value, to)
+        if isinstance(to, Vector) and isinstance(of, Scalar):
+            return self.convert(value, to)
+        if isinstance(to, Vector) and isinstance(of, Vector):
+            if to is of:
+                return value
+            self.fail(
+                pos,
+                f"invalid conversion between ext-vector type '{to}' and '{of}'; use convert_{to} or as_{to}",
+            )
+        if isinstance(to, Pointer):
+            if isinstance(of, Pointer):
+                return self.cast_pointer(value, of, to, pos)
+            if isinstance(of, Scalar) and of.is_integer:
+                if isinstance(value, ir.Const):
+                    return ir.Const(to, int(value.value) & ((1 << 64) - 1))
+                return ir.Convert(to, self.convert(value, ULONG))
+        if isinstance(of, Pointer) and isinstance(to, Scalar) and to.is_integer:
+            if to is BOOL:
+                return self.truth(value)
+            return self.convert(ir.Convert(ULONG, value), to)
+        if isinstance(to, (Array, Record)):
+            self.fail(pos, f"used type '{to}' where arithmetic or pointer type is required")
+        if to == of:
+            return value
+        return self.fail(pos, f"invalid conversion between '{to}' and '{c_type(value)}'")
+
+    def cast_pointer(self, value: ir.Expr, of: Pointer, to: Pointer, pos: int) -> ir.Expr:
+        if is_null(value):
+            return ir.Const(to, 0)
+        if of.space is not to.space:
+            self.fail(pos, f"casting '{of}' to type '{to}' changes address space of pointer")
+        return self.retype(value, to)
+
+    def vector_literal(self, node: ast.VectorLiteral) -> ir.Expr:
+        type_ = self.qualified(node.type).type
+        values = [self.rvalue(item) for item in node.items]
+        if not isinstance(type_, Vector):
+            if len(values) == 1:
+                return self.cast(values[0], type_, node.pos)
+            self.fail(node.pos, f"a list of values cannot make a '{type_}'")
+        if len(values) == 1:
+            return self.cast(values[0], type_, node.pos)
+        parts: list[ir.Expr] = []
+        count = 0
+        for value, item in zip(values, node.items, strict=True):
+            if isinstance(value.type, Vector):
+                if value.type.elem is not type_.elem:
+                    self.fail(item.pos, _incompatible(type_.elem, value, "initializing"))
+                count += value.type.width
+            elif isinstance(value.type, Scalar):
+                value = self.convert(value, type_.elem)
+                count += 1
+            else:
+                self.fail(item.pos, _incompatible(type_.elem, value, "initializing"))
+            parts.append(value)
+        if count != type_.width:
+            few = count < type_.width
+            self.fail(node.pos, f"too {'few' if few else 'many'} elements in vector initialization (expected {type_.width} elements, have {count})")
+        return ir.Build(type_, tuple(parts))
+
+
+def _incompatible(to: Type, value: ir.Expr, how: str = "assigning to") -> str:
+    if how == "initializing":
+        return f"initializing '{to}' with an expression of incompatible type '{c_type(value)}'"
+    return f"assigning to '{to}' from incompatible type '{c_type(value)}'"
+
+
+Expressions._rules = {
+    ast.Name: Expressions.name_value,
+    ast.Number: Expressions.number_value,
+    ast.Character: Expressions.character_value,
+    ast.String: Expressions.place_value,
+    ast.Unary: Expressions.unary_value,
+    ast.PostStep: Expressions.post_step,
+    ast.Binary: Expressions.binary_value,
+    ast.Assign: Expressions.assign_value,
+    ast.Conditional: Expressions.conditional_value,
+    ast.Comma: Expressions.comma_value,
+    ast.Cast: Expressions.cast_value,
+    ast.VectorLiteral: Expressions.vector_literal,
+    ast.CompoundLiteral: Expressions.place_value,
+    ast.Call: lambda self, node: self.call_value(node),
+    ast.Index: Expressions.index_value,
+    ast.Member: Expressions.member_value,
+    ast.SizeOf: Expressions.size_of,
+}
