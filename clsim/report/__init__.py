@@ -1,0 +1,9 @@
+"""The faces of ledger and findings: text for a terminal. Detection happens elsewhere."""
+
+from __future__ import annotations
+
+from clsim.report.chart import Series, area_chart
+from clsim.report.streams import printable, supports
+from clsim.report.text import findings_text, live_objects_text
+
+__all__ = ["Series", "area_chart", "findings_text", "live_objects_text", "printable", "supports"]
