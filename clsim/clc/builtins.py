@@ -125,9 +125,16 @@ WORK_ITEM: dict[str, tuple[Scalar, bool, tuple[int, int]]] = {
 }
 """Work-item functions: the result, whether they take a dimension, the version that brought them."""
 
-PURE_NAMES = frozenset(
-    IN_IR_AS.get(name, name) for name in TABLE if name not in WRITES_LAST
-) | frozenset(WORK_ITEM) | {"shuffle", "shuffle2"}  # fmt: skip
+LOWERED = frozenset(
+    "mul24 mad24 isequal isnotequal isgreater isgreaterequal isless islessequal".split()
+)
+"""Functions that become plain operators."""
+
+PURE_NAMES = (
+    frozenset(TABLE) - WRITES_LAST - frozenset(IN_IR_AS) - LOWERED
+    | frozenset(WORK_ITEM)
+    | {"shuffle", "shuffle2"}
+)
 """Every name that `ir.Builtin` may bear."""
 
 

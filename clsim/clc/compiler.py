@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clsim.clc import ir
@@ -18,14 +15,13 @@ from clsim.clc.options import OptionError, Options, parse_options
 from clsim.clc.parser import Parser
 from clsim.clc.predefined import predefined
 from clsim.clc.preprocessor import Preprocessor, Reader
+from clsim.clc.recursion import deep_recursion
 from clsim.clc.source import Sources
 from clsim.clc.symbols import FunctionSymbol
 from clsim.clc.target import Target
 
 MAIN_FILE = "program.cl"
 _MAX_HEADER_BYTES = 1 << 26
-_RECURSION = 12_000
-"""Frames that the deepest nesting the parser accepts may need, with a margin."""
 
 
 @dataclass(slots=True)
@@ -78,7 +74,7 @@ def compile_source(
     def reader(path: str) -> str | None:
         return known[path] if path in known else on_disk(path)
 
-    with _deep_recursion():
+    with deep_recursion():
         try:
             module = _compile(source, parsed, options, target, standard, reader, sources, diagnostics)
         except TooManyErrors:
@@ -147,26 +143,3 @@ def _read_file(path: str) -> str | None:
 
 def _too_deep() -> Diagnostic:
     return Diagnostic("error", -1, "the program is nested too deeply")
-
-
-_depth_lock = threading.Lock()
-_depth_users = 0
-_depth_before = 0
-
-
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    """Let Python recurse as deep as the parser's nesting limit needs; the last one out puts it back."""
-    global _depth_users, _depth_before
-    with _depth_lock:
-        if _depth_users == 0:
-            _depth_before = sys.getrecursionlimit()
-            sys.setrecursionlimit(max(_depth_before, _RECURSION))
-        _depth_users += 1
-    try:
-        yield
-    finally:
-        with _depth_lock:
-            _depth_users -= 1
-            if _depth_users == 0:
-                sys.setrecursionlimit(_depth_before)
