@@ -1,0 +1,176 @@
+"""The entry points of OpenCL, named as the standard names them, one file a chapter.
+
+They take object references and Python values in the standard's order of parameters (without counts and
+result pointers), return Python values, and raise `CLError`. An enqueue returns its event with
+`want_event=True`, else None.
+"""
+
+from __future__ import annotations
+
+from clsim.api.context import (
+    clCreateContext,
+    clCreateContextFromType,
+    clGetContextInfo,
+    clReleaseContext,
+    clRetainContext,
+    clSetContextDestructorCallback,
+)
+from clsim.api.enqueue import BoundLaunch, bind_ndrange, clEnqueueNDRangeKernel, clEnqueueTask
+from clsim.api.event import (
+    clCreateUserEvent,
+    clGetEventInfo,
+    clGetEventProfilingInfo,
+    clReleaseEvent,
+    clRetainEvent,
+    clSetEventCallback,
+    clSetUserEventStatus,
+    clWaitForEvents,
+)
+from clsim.api.kernel import (
+    clCreateKernel,
+    clCreateKernelsInProgram,
+    clGetKernelArgInfo,
+    clGetKernelInfo,
+    clGetKernelWorkGroupInfo,
+    clReleaseKernel,
+    clRetainKernel,
+    clSetKernelArg,
+)
+from clsim.api.mapping import clEnqueueMapBuffer, clEnqueueUnmapMemObject
+from clsim.api.marker import (
+    clEnqueueBarrier,
+    clEnqueueBarrierWithWaitList,
+    clEnqueueMarker,
+    clEnqueueMarkerWithWaitList,
+    clEnqueueWaitForEvents,
+)
+from clsim.api.memory import (
+    clCreateBuffer,
+    clCreateBufferWithProperties,
+    clCreateSubBuffer,
+    clGetMemObjectInfo,
+    clReleaseMemObject,
+    clRetainMemObject,
+    clSetMemObjectDestructorCallback,
+)
+from clsim.api.platform import (
+    clGetDeviceIDs,
+    clGetDeviceInfo,
+    clGetPlatformIDs,
+    clGetPlatformInfo,
+    clReleaseDevice,
+    clRetainDevice,
+    install,
+    uninstall,
+)
+from clsim.api.program import (
+    BinaryRefused,
+    LinkFailure,
+    clBuildProgram,
+    clCompileProgram,
+    clCreateProgramWithBinary,
+    clCreateProgramWithSource,
+    clGetProgramBuildInfo,
+    clGetProgramInfo,
+    clLinkProgram,
+    clReleaseProgram,
+    clRetainProgram,
+)
+from clsim.api.queue import (
+    clCreateCommandQueue,
+    clCreateCommandQueueWithProperties,
+    clFinish,
+    clFlush,
+    clGetCommandQueueInfo,
+    clReleaseCommandQueue,
+    clRetainCommandQueue,
+)
+from clsim.api.transfer import (
+    clEnqueueCopyBuffer,
+    clEnqueueFillBuffer,
+    clEnqueueMigrateMemObjects,
+    clEnqueueReadBuffer,
+    clEnqueueWriteBuffer,
+)
+from clsim.api.transfer_rect import (
+    clEnqueueCopyBufferRect,
+    clEnqueueReadBufferRect,
+    clEnqueueWriteBufferRect,
+)
+
+__all__ = [
+    "BinaryRefused",
+    "BoundLaunch",
+    "LinkFailure",
+    "bind_ndrange",
+    "clBuildProgram",
+    "clCompileProgram",
+    "clCreateBuffer",
+    "clCreateBufferWithProperties",
+    "clCreateCommandQueue",
+    "clCreateCommandQueueWithProperties",
+    "clCreateContext",
+    "clCreateContextFromType",
+    "clCreateKernel",
+    "clCreateKernelsInProgram",
+    "clCreateProgramWithBinary",
+    "clCreateProgramWithSource",
+    "clCreateSubBuffer",
+    "clCreateUserEvent",
+    "clEnqueueBarrier",
+    "clEnqueueBarrierWithWaitList",
+    "clEnqueueCopyBuffer",
+    "clEnqueueCopyBufferRect",
+    "clEnqueueFillBuffer",
+    "clEnqueueMapBuffer",
+    "clEnqueueMarker",
+    "clEnqueueMarkerWithWaitList",
+    "clEnqueueMigrateMemObjects",
+    "clEnqueueNDRangeKernel",
+    "clEnqueueReadBuffer",
+    "clEnqueueReadBufferRect",
+    "clEnqueueTask",
+    "clEnqueueUnmapMemObject",
+    "clEnqueueWaitForEvents",
+    "clEnqueueWriteBuffer",
+    "clEnqueueWriteBufferRect",
+    "clFinish",
+    "clFlush",
+    "clGetCommandQueueInfo",
+    "clGetContextInfo",
+    "clGetDeviceIDs",
+    "clGetDeviceInfo",
+    "clGetEventInfo",
+    "clGetEventProfilingInfo",
+    "clGetKernelArgInfo",
+    "clGetKernelInfo",
+    "clGetKernelWorkGroupInfo",
+    "clGetMemObjectInfo",
+    "clGetPlatformIDs",
+    "clGetPlatformInfo",
+    "clGetProgramBuildInfo",
+    "clGetProgramInfo",
+    "clLinkProgram",
+    "clReleaseCommandQueue",
+    "clReleaseContext",
+    "clReleaseDevice",
+    "clReleaseEvent",
+    "clReleaseKernel",
+    "clReleaseMemObject",
+    "clReleaseProgram",
+    "clRetainCommandQueue",
+    "clRetainContext",
+    "clRetainDevice",
+    "clRetainEvent",
+    "clRetainKernel",
+    "clRetainMemObject",
+    "clRetainProgram",
+    "clSetContextDestructorCallback",
+    "clSetEventCallback",
+    "clSetKernelArg",
+    "clSetMemObjectDestructorCallback",
+    "clSetUserEventStatus",
+    "clWaitForEvents",
+    "install",
+    "uninstall",
+]
