@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from clsim.report.chart import Series, area_chart
-from clsim.report.streams import printable, supports
+from clsim.report.streams import PLAIN, make_tolerant, printable
 from clsim.report.text import findings_text, live_objects_text
 
-__all__ = ["Series", "area_chart", "findings_text", "live_objects_text", "printable", "supports"]
+__all__ = [
+    "PLAIN",
+    "Series",
+    "area_chart",
+    "findings_text",
+    "live_objects_text",
+    "make_tolerant",
+    "printable",
+]
