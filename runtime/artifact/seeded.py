@@ -28,17 +28,21 @@ _CHUNK = 1 << 20  # elements made at a time, which bounds the memory beside the 
 def uniform(
     seed: int, stream: int, low: float, high: float, shape: tuple[int, ...], dtype: npt.DTypeLike = np.float32
 ) -> npt.NDArray[Any]:
-    """A dense array of numbers from [low, high), as the module's docstring says."""
+    """A dense array of numbers from low to high, as the module's docstring says."""
     count = int(np.prod(shape, dtype=np.int64))
     result = np.empty(count, dtype)
-    key = int(_mix(np.array([(seed + (stream + 1) * GAMMA) & _MASK], np.uint64))[0])
+    key = _mix(np.array([(seed + (stream + 1) * GAMMA) & _MASK], np.uint64))
     for start in range(0, count, _CHUNK):
         stop = min(start + _CHUNK, count)
-        counters = np.arange(start + 1, stop + 1, dtype=np.uint64)
-        bits = _mix(counters * np.uint64(GAMMA) + np.uint64(key))
-        fractions = (bits >> np.uint64(40)).astype(np.float64) * 2.0**-24
+        fractions = (splitmix64(int(key[0]), start, stop) >> np.uint64(40)).astype(np.float64) * 2.0**-24
         result[start:stop] = fractions * (high - low) + low
     return result.reshape(shape)
+
+
+def splitmix64(state: int, start: int, stop: int) -> npt.NDArray[np.uint64]:
+    """Outputs number `start` (counted from 0) to `stop` - 1 of a SplitMix64 generator seeded with `state`."""
+    counters = np.arange(start + 1, stop + 1, dtype=np.uint64)
+    return _mix(counters * np.uint64(GAMMA) + np.uint64(state))
 
 
 def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

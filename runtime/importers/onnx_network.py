@@ -123,9 +123,14 @@ def _add_outputs(model: Any, names: Sequence[str]) -> None:
     for name in names:
         if name not in produced:
             raise NetworkImportError(f"no node of the network produces {name}, which should be an output")
+    if not names:
+        return
+    inferred = onnx.shape_inference.infer_shapes(model).graph
+    described = {value.name: value for value in (*inferred.value_info, *inferred.output)}
+    added = [described.get(name, onnx.ValueInfoProto(name=name)) for name in names]
     own = list(model.graph.output)
     del model.graph.output[:]
-    model.graph.output.extend([*(onnx.ValueInfoProto(name=name) for name in names), *own])
+    model.graph.output.extend([*added, *own])
 
 
 def _rename(graph: Any, renamed: Mapping[str, str]) -> None:
