@@ -5,13 +5,15 @@ constants and `CLError`. What went wrong in a program is in `platform.findings`,
 `platform.ledger`.
 """
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
 
-if sys.version_info < (3, 10):  # noqa: UP036 - one sentence for whoever starts it on an older one
-    raise ImportError(f"clsim needs Python 3.10 or later, this is {sys.version.split()[0]}")
+# No newer syntax in this file: an older Python must get as far as the next statement.
+if sys.version_info < (3, 10):  # noqa: UP036
+    raise SystemExit(
+        "clsim needs Python 3.10 or later, but this is Python {}.{}.".format(*sys.version_info[:2])
+    )
+
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clsim.checks import Finding
@@ -31,9 +33,9 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name):  # type: (str) -> object
     if name not in _HOME:
-        raise AttributeError(f"module 'clsim' has no attribute {name!r}")
+        raise AttributeError("module 'clsim' has no attribute {!r}".format(name))  # noqa: UP032
     from importlib import import_module
 
     module, attribute = _HOME[name]

@@ -96,20 +96,17 @@ def compile_file(
     device: Annotated[str, typer.Option(help="The profile to compile for.")] = "generic",
 ) -> None:
     """Compiles a file as a device would: diagnostics, then the signatures of its kernels."""
-    from clsim.clc import Target, compile_source
+    from clsim.clc import compile_source
+    from clsim.objects import Platform
+    from clsim.objects.build import target_of
 
-    profile = profiles.load(device)
+    target = target_of(Platform(profiles.load(device)).devices[0])
     try:
         source = file.read_bytes().decode("utf-8", "replace")
     except OSError as error:
         raise Problem(f"cannot read {file}: {error.strerror}") from None
-    target = Target(
-        name=profile.device_name,
-        opencl_version=profile.version,
-        extensions=frozenset(profile.extensions),
-        features=frozenset(profile.c_features),
-    )
-    result = compile_source(source, " ".join(_quoted(word) for word in context.args), target=target)
+    options = " ".join(_quoted(word) for word in context.args)
+    result = compile_source(source, options, target=target, name=file.as_posix())
     if result.option_error is not None:
         raise Problem(result.option_error)
     if result.log:
@@ -171,7 +168,10 @@ def _real_devices() -> tuple[list[dict[str, Any]], str]:
     """Real devices, as a package that knows them tells, and a remark where none can be told."""
     rows: list[dict[str, Any]] = []
     for provider in entry_points(group="clsim.devices"):
-        rows += [row for row in provider.load()() if not row["simulated"]]
+        try:
+            rows += [row for row in provider.load()() if not row["simulated"]]
+        except Exception as error:  # whatever a driver does to another package must not cost the list
+            return rows, f"Real devices could not be listed: {type(error).__name__}: {error}"
     if rows:
         return rows, ""
     return rows, "No real devices: none is installed, or pyopencl is not (pip install 'clsim[pocl]')."
@@ -180,8 +180,9 @@ def _real_devices() -> tuple[list[dict[str, Any]], str]:
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("Name", no_wrap=True)
-    for heading in ("Device", "OpenCL", "Driver"):
-        table.add_column(heading, overflow="fold")
+    table.add_column("Device", overflow="fold")
+    table.add_column("OpenCL", no_wrap=True)
+    table.add_column("Driver", overflow="fold", min_width=13)
     for heading in ("Units", "Memory", "Group"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:

@@ -47,11 +47,12 @@ def compile_source(
     target: Target,
     headers: Mapping[str, str] | None = None,
     read_file: Reader | None = None,
+    name: str = MAIN_FILE,
 ) -> Compilation:
     """Compile a program.
 
     `headers` maps names for `#include` to texts and comes before the directories of `-I`, which are read
-    through `read_file` (the file system, unless given).
+    through `read_file` (the file system, unless given). `name` is what diagnostics call the source.
     """
     try:
         parsed = parse_options(options)
@@ -76,7 +77,7 @@ def compile_source(
 
     with deep_recursion():
         try:
-            module = _compile(source, parsed, options, target, standard, reader, sources, diagnostics)
+            module = _compile(source, name, parsed, options, target, standard, reader, sources, diagnostics)
         except TooManyErrors:
             pass
         except RecursionError:
@@ -89,6 +90,7 @@ def compile_source(
 
 def _compile(
     source: str,
+    name: str,
     options: Options,
     option_text: str,
     target: Target,
@@ -100,7 +102,7 @@ def _compile(
     macros = predefined(target, standard, "-cl-fast-relaxed-math" in options.flags)
     _define(options, macros, diagnostics)
     preprocessor = Preprocessor(sources, diagnostics, macros, reader, options.include_dirs, target.extensions)
-    spellings, positions = preprocessor.run(MAIN_FILE, source)
+    spellings, positions = preprocessor.run(name, source)
     parser = Parser(spellings, positions, diagnostics)
     lowering = Functions(sources, diagnostics, target, options, standard)
     for node in parser.program():

@@ -46,6 +46,30 @@ def test_compile_shows_line_column_and_caret_of_an_error(
     assert lines[2].index("^") == lines[1].index("BIAS")
 
 
+def test_compile_finds_headers_beside_the_file_and_in_the_directories_of_I(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "near.h").write_text("#define NEAR 1\n")
+    (tmp_path / "inc dir").mkdir()
+    (tmp_path / "inc dir" / "far.h").write_text("#define FAR 2\n")
+    file = tmp_path / "k.cl"
+    file.write_text(
+        '#include "near.h"\n#include <far.h>\n__kernel void k(__global int *x) { *x = NEAR + FAR; }\n'
+    )
+    assert cli.main(["compile", str(file), "-I", str(tmp_path / "inc dir")]) == 0
+    assert "kernel k(" in capsys.readouterr().out
+    assert cli.main(["compile", str(file)]) == 1
+    assert f"{file.as_posix()}:2:10: error: 'far.h' file not found" in capsys.readouterr().err
+
+
+def test_compile_is_for_the_device_it_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "d.cl"
+    file.write_text("__kernel void d(__global double *x) { *x = 1.0; }\n")
+    assert cli.main(["compile", str(file), "--device", "generic"]) == 0
+    assert cli.main(["compile", str(file), "--device", "adreno-750"]) == 1
+    assert "double" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["compile", "no/such/file.cl"], ["compile", "FILE", "-Qx"], ["compile", "FILE", "--device", "nothing"]],
