@@ -18,6 +18,7 @@ from clsim.spec import (
     CL_COMMAND_TASK,
     CL_INVALID_GLOBAL_OFFSET,
     CL_INVALID_GLOBAL_WORK_SIZE,
+    CL_INVALID_KERNEL,
     CL_INVALID_KERNEL_ARGS,
     CL_INVALID_PROGRAM_EXECUTABLE,
     CL_INVALID_VALUE,
@@ -88,7 +89,6 @@ class BoundLaunch:
         "_epoch",
         "_held",
         "_instant",
-        "_launches",
         "_name",
         "_plan",
         "kernel",
@@ -104,7 +104,6 @@ class BoundLaunch:
         self._held = True
         self._name = kernel.name
         self._instant = plan.machine is None
-        self._launches = queue.platform.ledger.launches
         for item in captured.holds:
             item.hold()
         queue.hold()
@@ -122,12 +121,8 @@ class BoundLaunch:
                 and engine.eager
                 and not platform.faults
             ):
-                # Nothing can tell this launch from one that went through the graph of commands.
-                engine.instant(queue, self._plan.device_ns, self._captured.storages)
-                launches = self._launches
-                launches[self._name] = launches.get(self._name, 0) + 1
-                commands = platform.ledger.commands
-                commands[CL_COMMAND_NDRANGE_KERNEL] = commands.get(CL_COMMAND_NDRANGE_KERNEL, 0) + 1
+                engine.now_ns += engine.costs.call_ns
+                _instant(queue, self._name, self._plan, self._captured, CL_COMMAND_NDRANGE_KERNEL)
                 if engine.due or engine.forgotten:
                     engine.settle()
                 return
@@ -178,7 +173,9 @@ class BoundLaunch:
             inject(platform, _NDRANGE)
         engine.now_ns += engine.costs.call_ns
         try:
-            if self._epoch != platform.epoch or not self._held:
+            if not self._held:
+                raise CLError(CL_INVALID_KERNEL, _NDRANGE, f"the bound launch of '{self._name}' was released")
+            if self._epoch != platform.epoch:
                 _check_objects(queue, self.kernel)
                 _check_captured(_NDRANGE, queue, self.kernel, self._plan, self._captured)
                 if not any(storage.mappings for storage in self._captured.storages):
@@ -229,6 +226,17 @@ def bind_ndrange(
     return BoundLaunch(queue, kernel, plan, captured)
 
 
+def _instant(queue: CommandQueue, name: str, plan: Plan, captured: Captured, command_type: int) -> None:
+    """A launch without effects that nobody can watch, on an idle queue.
+
+    Nothing can tell it from one that went through the graph of commands, so none is made.
+    """
+    queue.platform.engine.instant(queue, plan.device_ns, captured.storages)
+    ledger = queue.platform.ledger
+    ledger.launches[name] = ledger.launches.get(name, 0) + 1
+    ledger.commands[command_type] = ledger.commands.get(command_type, 0) + 1
+
+
 def _launch(
     queue: CommandQueue,
     kernel: Kernel,
@@ -242,6 +250,22 @@ def _launch(
     platform = queue.platform
     if kernel.context.poisoned:
         raise CLError(CL_OUT_OF_RESOURCES, _NDRANGE, "an earlier kernel of the context left its memory")
+    if not bound:
+        threads.launched(kernel)
+    mapped_any = False
+    for storage in captured.storages:
+        if storage.mappings:
+            mapped_any = True
+    if (
+        plan.machine is None
+        and not want_event
+        and not event_wait_list
+        and not queue.pending
+        and not mapped_any
+        and platform.engine.eager
+    ):
+        _instant(queue, kernel.name, plan, captured, command_type)
+        return None
     site = platform.site()
     command = Command(
         queue,
@@ -254,10 +278,8 @@ def _launch(
     )
     if plan.machine is not None:
         command.run = lambda: run_launch(command, kernel, plan, captured)
-    if not bound:
-        threads.launched(kernel)
-    for index, buffer in captured.buffers:
-        if buffer.storage.mappings:
+    if mapped_any:
+        for index, buffer in captured.buffers:
             parameter = kernel.parameters[index]
             what = f"argument {index} ('{parameter.name}') of kernel '{kernel.name}'"
             mapped.check(buffer, 0, buffer.size, parameter.may_read, parameter.may_write, what, site)
@@ -273,6 +295,10 @@ def _launch(
 
 def captured_for(routine: str, queue: CommandQueue, kernel: Kernel, plan: Plan) -> Captured:
     """The kernel's arguments, checked for a launch on the queue's device."""
+    known = kernel.captured
+    epoch = kernel.platform.epoch
+    if known is not None and known[0] == kernel.version and known[1] == epoch and known[2] is plan:
+        return known[3]
     for index, value in enumerate(kernel.arguments):
         if value is UNSET:
             parameter = kernel.parameters[index]
@@ -283,6 +309,7 @@ def captured_for(routine: str, queue: CommandQueue, kernel: Kernel, plan: Plan) 
             )
     captured = capture(kernel)
     _check_captured(routine, queue, kernel, plan, captured)
+    kernel.captured = (kernel.version, epoch, plan, captured)
     return captured
 
 

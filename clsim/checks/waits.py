@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from clsim.engine.command import QUEUED, TIMED, Command
+from clsim.ledger import Site
 
 if TYPE_CHECKING:
     from clsim.checks.finding import Findings
@@ -44,6 +45,17 @@ def unflushed_before(commands: Sequence[Command]) -> list[tuple[CommandQueue, Co
     return list(found.values())
 
 
+def unflushed_with_callbacks(queues: Iterable[CommandQueue]) -> list[tuple[CommandQueue, Command]]:
+    """Queues that were not flushed and whose commands call the program back: that could end a wait."""
+    found = []
+    for queue in queues:
+        for command in queue.unflushed:
+            if command.event is not None and command.event.callbacks:
+                found.append((queue, command))
+                break
+    return found
+
+
 def unset_user_events(commands: Sequence[Command]) -> list[Event]:
     """The user events that somebody must set before the commands can run."""
     return [root.event for root in _roots(commands) if root.queue is None and root.event is not None]
@@ -71,6 +83,36 @@ def missing_flush(
         sites=(("enqueued", command.site), ("waited for", queue.platform.site())),
         advice=f"call clFlush on {queue.label} before its events are {'polled' if polling else 'waited on'} "
         "from elsewhere (section 5.15)",
+    )
+
+
+def blocking_in_callback(findings: Findings, commands: Sequence[Command], waiter: str) -> None:
+    """A callback blocks (section 5.11: undefined)."""
+    if commands:
+        findings.add(
+            "blocking-in-callback",
+            "error",
+            f"{waiter} blocks inside a callback",
+            sites=(("waits", commands[0].platform.site()), ("for", commands[0].site)),
+            advice="use the non-blocking form and a callback of its own",
+        )
+
+
+def callback_raised(findings: Findings, error: Exception) -> None:
+    """A callback let an exception out: there is nobody to catch it."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    sites = []
+    if last is not None:
+        code = last.tb_frame.f_code
+        sites.append(("raised", Site(code.co_filename, last.tb_lineno or 0, code.co_name)))
+    findings.add(
+        "callback-raised",
+        "error",
+        f"a callback raised {type(error).__name__}: {error}",
+        sites=sites,
+        advice="a callback must handle its own errors",
     )
 
 

@@ -90,7 +90,10 @@ class Engine:
         self._ready: deque[Command] = deque()
         self._deferred: dict[Command, None] = {}
         self._running = 0
-        self._delivering = False
+        self._deliverer = 0
+        """The thread that is delivering callbacks, or 0."""
+        self._unflushed: dict[CommandQueue, None] = {}
+        """Queues with commands that were not flushed, in the order of the first of them."""
         self._sequence = 0
 
     # ------------------------------------------------------------ enqueueing
@@ -136,6 +139,7 @@ class Engine:
         queue.pending[command] = None
         queue.tail = command
         queue.unflushed.append(command)
+        self._unflushed[queue] = None
         if (alone and self._eager and command.event is None) or (
             len(queue.unflushed) >= _AUTO_FLUSH and not self.strict
         ):
@@ -198,6 +202,7 @@ class Engine:
             if command.waiting == 0:
                 self._ready.append(command)
         queue.unflushed.clear()
+        self._unflushed.pop(queue, None)
         self.pump()
 
     # ------------------------------------------------------------ running
@@ -336,7 +341,7 @@ class Engine:
     def instant(self, queue: CommandQueue, device_ns: int, storages: Iterable[Storage]) -> None:
         """A launch without effects, event or wait list on an idle queue: only time passes."""
         costs = self.costs
-        self.now_ns += costs.call_ns + (costs.enqueue_profiling_ns if queue.profiling else costs.enqueue_ns)
+        self.now_ns += costs.enqueue_profiling_ns if queue.profiling else costs.enqueue_ns
         device = queue.device
         start = self.now_ns + costs.submit_ns
         if start < queue.last_end_ns and queue.in_order:
@@ -468,10 +473,10 @@ class Engine:
 
     def deliver(self) -> bool:
         """Calls what is due, never from inside another callback. Whether anything was called."""
-        if self._delivering:
+        if self._deliverer:
             return False
         delivered = False
-        self._delivering = True
+        self._deliverer = threading.get_ident()
         try:
             while self.due and self.due[0][0] <= self.now_ns:
                 _, _, action, client = heapq.heappop(self.due)
@@ -482,17 +487,15 @@ class Engine:
                 self.lock.release()
                 try:
                     action()
+                except Exception as error:
+                    waits.callback_raised(self.findings, error)
                 finally:
                     self.lock.acquire()
                 self.pump()
         finally:
-            self._delivering = False
+            self._deliverer = 0
             self.changed.notify_all()
         return delivered
-
-    @property
-    def in_callback(self) -> bool:
-        return self._delivering
 
     # ------------------------------------------------------------ waiting
 
@@ -503,6 +506,9 @@ class Engine:
         lets anything happen.
         """
         told = False
+        me = threading.get_ident()
+        if self._deliverer == me:
+            waits.blocking_in_callback(self.findings, commands, waiter)
         while True:
             self.pump()
             for command in commands:
@@ -511,12 +517,12 @@ class Engine:
             left = [command for command in commands if command.state < DONE]
             if not left:
                 return 0
-            if self._running:
+            if self._running or self._deliverer not in (0, me):
                 self.changed.wait()
                 continue
             if self._ready or self.deliver():
                 continue
-            unflushed = waits.unflushed_before(left)
+            unflushed = waits.unflushed_before(left) or waits.unflushed_with_callbacks(self._unflushed)
             if unflushed:
                 for queue, command in unflushed:
                     waits.missing_flush(self.findings, queue, command, waiter)
@@ -525,7 +531,7 @@ class Engine:
                 for queue, _ in unflushed:
                     self.flush(queue)
                 continue
-            if self.due and not self._delivering:
+            if self.due and not self._deliverer:
                 # Nothing can happen before the next callback is due: so time passes.
                 self.advance_to(self.due[0][0])
                 continue

@@ -74,7 +74,6 @@ class Counted:
         self.references -= 1
         if self.references == 0:
             self.released_at = site
-            self.platform.epoch += 1
             self._released()
             if self.holds == 0:
                 self._end()

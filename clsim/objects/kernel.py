@@ -17,7 +17,7 @@ from clsim.spec import CL_INVALID_KERNEL
 if TYPE_CHECKING:
     from clsim.clc.ir import Function, Parameter
     from clsim.objects.context import Context
-    from clsim.objects.launch import Plan
+    from clsim.objects.launch import Captured, Plan
     from clsim.objects.program import Program
 
 
@@ -94,7 +94,17 @@ class Kernel(Counted):
     `clsim.checks.threads`); `plans` the index spaces it was launched over, checked.
     """
 
-    __slots__ = ("arguments", "function", "name", "parameters", "plans", "program", "setters", "version")
+    __slots__ = (
+        "arguments",
+        "captured",
+        "function",
+        "name",
+        "parameters",
+        "plans",
+        "program",
+        "setters",
+        "version",
+    )
 
     kind = "kernel"
     invalid = CL_INVALID_KERNEL
@@ -110,6 +120,8 @@ class Kernel(Counted):
         self.arguments: list[Value] = [UNSET] * len(self.parameters)
         self.version = 0
         """Counts changes of arguments."""
+        self.captured: tuple[int, int, Plan, Captured] | None = None
+        """The last capture of the arguments: their version, the platform's epoch, the plan it is for."""
         self.setters: dict[int, Site] = {}
         self.plans: dict[tuple[object, ...], Plan] = {}
 
@@ -120,6 +132,9 @@ class Kernel(Counted):
     @property
     def label(self) -> str:
         return f"kernel '{self.name}' #{self.number}"
+
+    def _released(self) -> None:
+        self.platform.epoch += 1
 
     def _end(self) -> None:
         super()._end()

@@ -36,6 +36,9 @@ _HOST_ALIGNMENT = 16
 """Host memory aligned to less than this is never worked on in place."""
 
 
+_NOTHING = np.zeros(0, np.uint8)
+
+
 def aligned_bytes(size: int) -> NDArray[np.uint8]:
     """`size` zero bytes at an aligned address. The pages are not touched before they are used."""
     raw = np.zeros(size + _ALIGNMENT, np.uint8)
@@ -196,6 +199,9 @@ class Buffer(Counted):
         """Whether the object is gone, its memory given back."""
         return self.references == 0 and self.holds == 0
 
+    def _released(self) -> None:
+        self.platform.epoch += 1
+
     def _end(self) -> None:
         engine = self.platform.engine
         if self.storage.busy_until_ns > engine.now_ns:
@@ -206,7 +212,12 @@ class Buffer(Counted):
         super()._end()
         for callback in reversed(self.end_callbacks):
             engine.call_later(callback)
+        # A kernel may still refer to the object as its argument: the bytes are given back now.
+        self.region.data = _NOTHING
         if self.parent is None:
+            self.storage.data = _NOTHING
+            self.storage.host = None
+            self.host_ptr = None
             self.context.drop()
         else:
             self.parent.drop()

@@ -95,7 +95,8 @@ class Platform:
         self.calls: dict[str, int] = {}
         """Calls so far by entry point; counted only where faults are injected."""
         self.epoch = 0
-        """Changes when memory is released, mapped or unmapped: prepared launches look at themselves again."""
+        """Changes when memory, a kernel or a queue is released, or memory mapped or unmapped: what was
+        checked for a launch before is checked again."""
         self.findings = Findings()
         self.engine = Engine(
             Costs.of(profile),

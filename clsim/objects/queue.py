@@ -81,6 +81,7 @@ class CommandQueue(Counted):
         return f"queue #{self.number}"
 
     def _released(self) -> None:
+        self.platform.epoch += 1
         self.platform.engine.flush(self)
 
     def _end(self) -> None:
