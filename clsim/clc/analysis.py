@@ -43,7 +43,9 @@ def analyse(functions: dict[str, ir.Function], order: list[str]) -> None:
         costs[name] = function.operations, function.bytes_moved = estimate(function, costs)
 
 
-def call_order(functions: dict[str, ir.Function], diagnostics: Diagnostics, positions: dict[str, int]) -> list[str]:
+def call_order(
+    functions: dict[str, ir.Function], diagnostics: Diagnostics, positions: dict[str, int]
+) -> list[str]:
     """Names, callees first. Recursion is an error."""
     callees: dict[str, list[str]] = {}
     for name, function in functions.items():
@@ -59,7 +61,9 @@ def call_order(functions: dict[str, ir.Function], diagnostics: Diagnostics, posi
             name, rest = stack[-1]
             for callee in rest:
                 if state.get(callee) == 1:
-                    diagnostics.error(positions[callee], f"recursion is not allowed in OpenCL C ('{callee}' calls itself)")
+                    diagnostics.error(
+                        positions[callee], f"recursion is not allowed in OpenCL C ('{callee}' calls itself)"
+                    )
                     state[callee] = 2
                 elif callee not in state:
                     state[callee] = 1
@@ -78,9 +82,7 @@ class _Flow:
     def __init__(self, function: ir.Function, summaries: dict[str, _Summary]) -> None:
         self.function = function
         self.summaries = summaries
-        self.pointers = {
-            k for k, p in enumerate(function.parameters) if isinstance(p.var.type, Pointer)
-        }
+        self.pointers = {k for k, p in enumerate(function.parameters) if isinstance(p.var.type, Pointer)}
         self.roots: dict[ir.Var, set[int]] = {
             p.var: {k} for k, p in enumerate(function.parameters) if k in self.pointers
         }

@@ -42,7 +42,10 @@ class AtomicCalls(Calls):
         if not isinstance(of, Pointer):
             self.fail(pos, f"no matching function for call to '{name}': '{c_type(target)}' is not a pointer")
         if of.const or of.space not in (Space.GLOBAL, Space.LOCAL):
-            self.fail(pos, f"no matching function for call to '{name}': '{of}' is not writable global or local memory")
+            self.fail(
+                pos,
+                f"no matching function for call to '{name}': '{of}' is not writable global or local memory",
+            )
         type_ = of.pointee
         if type_ in (INT, UINT) or (type_ is FLOAT and operation == "xchg"):
             assert isinstance(type_, Scalar)

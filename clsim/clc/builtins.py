@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from clsim.clc.rules import shaped, signed, unsigned
+from clsim.clc.rules import same_pointee, shaped, signed, unsigned
 from clsim.clc.types import (
     CHAR,
     DOUBLE,
@@ -126,7 +126,7 @@ WORK_ITEM: dict[str, tuple[Scalar, bool, tuple[int, int]]] = {
 """Work-item functions: the result, whether they take a dimension, the version that brought them."""
 
 LOWERED = frozenset(
-    "mul24 mad24 isequal isnotequal isgreater isgreaterequal isless islessequal".split()
+    ["mul24", "mad24", "isequal", "isnotequal", "isgreater", "isgreaterequal", "isless", "islessequal"]
 )
 """Functions that become plain operators."""
 
@@ -234,8 +234,11 @@ def _rank(argument: Type, parameter: Type) -> int:
     if isinstance(parameter, Vector):
         return 3 if isinstance(argument, Scalar) else -1
     if isinstance(parameter, Pointer) and isinstance(argument, Pointer):
-        fits = argument.pointee is parameter.pointee and not argument.const
-        return 0 if fits and argument.space is not Space.CONSTANT else -1
+        if argument.const or argument.space is Space.CONSTANT:
+            return -1
+        if argument.pointee is parameter.pointee:
+            return 0
+        return 2 if same_pointee(argument.pointee, parameter.pointee) else -1
     return -1
 
 
@@ -251,7 +254,20 @@ _IMAGES = (
 _GROUPS = " ".join(
     f"{scope}_{what}"
     for scope in ("work_group", "sub_group")
-    for what in ["all", "any", "broadcast", "reduce_add", "reduce_min", "reduce_max", "scan_exclusive_add", "scan_exclusive_min", "scan_exclusive_max", "scan_inclusive_add", "scan_inclusive_min", "scan_inclusive_max"]
+    for what in [
+        "all",
+        "any",
+        "broadcast",
+        "reduce_add",
+        "reduce_min",
+        "reduce_max",
+        "scan_exclusive_add",
+        "scan_exclusive_min",
+        "scan_exclusive_max",
+        "scan_inclusive_add",
+        "scan_inclusive_min",
+        "scan_inclusive_max",
+    ]
 )
 _OTHERS = (
     "get_sub_group_size get_max_sub_group_size get_num_sub_groups get_enqueued_num_sub_groups get_sub_group_id"
@@ -265,7 +281,20 @@ _OTHERS = (
 )
 _C11_ATOMICS = " ".join(
     f"atomic_{what}{explicit}"
-    for what in ["store", "load", "exchange", "compare_exchange_strong", "compare_exchange_weak", "fetch_add", "fetch_sub", "fetch_or", "fetch_xor", "fetch_and", "fetch_min", "fetch_max"]
+    for what in [
+        "store",
+        "load",
+        "exchange",
+        "compare_exchange_strong",
+        "compare_exchange_weak",
+        "fetch_add",
+        "fetch_sub",
+        "fetch_or",
+        "fetch_xor",
+        "fetch_and",
+        "fetch_min",
+        "fetch_max",
+    ]
     for explicit in ("", "_explicit")
 )
 NOT_YET = frozenset(f"{_IMAGES} {_GROUPS} {_OTHERS} {_C11_ATOMICS}".split())

@@ -54,7 +54,9 @@ class Calls(Expressions):
 
     # ------------------------------------------------------------ the program's functions
 
-    def user_call(self, symbol: FunctionSymbol, node: ast.Call, wanted: bool) -> ir.Expr | RecordValue | NoValue:
+    def user_call(
+        self, symbol: FunctionSymbol, node: ast.Call, wanted: bool
+    ) -> ir.Expr | RecordValue | NoValue:
         count, expected = len(node.args), len(symbol.parameters)
         if count != expected:
             few = count < expected

@@ -34,7 +34,9 @@ class _Condition:
             raise Problem(self.end, "expected value in preprocessor expression")
         value, _ = self.conditional(True)
         if self.items[self.i][0]:
-            raise Problem(self.items[self.i][1], "token is not a valid binary operator in a preprocessor expression")
+            raise Problem(
+                self.items[self.i][1], "token is not a valid binary operator in a preprocessor expression"
+            )
         return value != 0
 
     def fail(self, message: str) -> NoReturn:
@@ -84,7 +86,9 @@ class _Condition:
         if op in ("/", "%"):
             if b == 0:
                 if live:
-                    self.fail(f"{'division' if op == '/' else 'remainder'} by zero in preprocessor expression")
+                    self.fail(
+                        f"{'division' if op == '/' else 'remainder'} by zero in preprocessor expression"
+                    )
                 return 0, unsigned
             quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
             return _wrap(quotient if op == "/" else a - quotient * b, unsigned), unsigned
@@ -126,7 +130,11 @@ class _Condition:
         if is_name(spelling):
             return 0, False
         self.i -= 1
-        return self.fail("expected value in preprocessor expression" if not spelling else "invalid token at start of a preprocessor expression")
+        return self.fail(
+            "expected value in preprocessor expression"
+            if not spelling
+            else "invalid token at start of a preprocessor expression"
+        )
 
 
 def _wrap(value: int, unsigned: bool) -> int:

@@ -67,8 +67,16 @@ class DeclarationParser(ExpressionParser):
                 out.words.append(word)
                 has_type = True
                 self.i += 1
+            elif not has_type and self.looks_like_type(word):
+                self.fail(f"unknown type name '{word}'")
             else:
                 return out
+
+    def looks_like_type(self, word: str) -> bool:
+        """Whether an unknown name stands where only a type can: before `*` or another name."""
+        following = self.spellings[self.i + 1] if word != END else ""
+        is_name = word[:1] in NAME_START and word not in KEYWORDS
+        return is_name and (following == "*" or (following[:1] in NAME_START and following not in KEYWORDS))
 
     def qualifier(self, out: ast.Specifiers, name: str) -> None:
         if name in out.qualifiers and name not in ("const", "volatile", "restrict", "inline"):
@@ -301,7 +309,8 @@ class DeclarationParser(ExpressionParser):
         plain = not (declarator.pointers or declarator.inner or declarator.suffixes)
         of_vector = any(w in VECTOR_NAMES or self.type_kind(w) == "vector" for w in specifiers.words)
         by_attribute = any(
-            a.name in ("ext_vector_type", "vector_size") for a in declarator.attributes + specifiers.attributes
+            a.name in ("ext_vector_type", "vector_size")
+            for a in declarator.attributes + specifiers.attributes
         )
         self.declare_name(declarator.name, "vector" if plain and (of_vector or by_attribute) else "type")
 

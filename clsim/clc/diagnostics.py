@@ -21,6 +21,13 @@ class Problem(Exception):
         self.note = note
 
 
+class AlreadyTold(Problem):
+    """A problem that follows from an error that was told before."""
+
+    def __init__(self) -> None:
+        super().__init__(-1, "")
+
+
 class TooManyErrors(Exception):
     """Enough errors were told: the compilation stops."""
 
@@ -57,7 +64,8 @@ class Diagnostics:
             raise TooManyErrors
 
     def report(self, problem: Problem) -> None:
-        self.error(problem.pos, problem.message, problem.note)
+        if not isinstance(problem, AlreadyTold):
+            self.error(problem.pos, problem.message, problem.note)
 
     def fail(self, pos: int, message: str, note: tuple[int, str] | None = None) -> NoReturn:
         raise Problem(pos, message, note)

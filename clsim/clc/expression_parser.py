@@ -154,6 +154,8 @@ class ExpressionParser:
                 out = self.parenthesised_type(pos)
             else:
                 self.i = i + 1
+                if self.spellings[self.i] == "{":
+                    self.fail("a statement expression is not supported by clsim yet")
                 out = self.expression()
                 self.expect(")")
                 out = self.postfix(out)

@@ -136,10 +136,10 @@ class Expressions(Places):
     def name_value(self, node: ast.Name) -> ir.Expr | RecordValue:
         symbol = self.names.get(node.name)
         if type(symbol) is Variable:
-            if symbol.var is not None:
-                return ir.Read(symbol.var, symbol.type)
             if symbol.constant is not None:
                 return symbol.constant
+            if symbol.var is not None:
+                return ir.Read(symbol.var, symbol.type)
             return self.load(self.variable_place(symbol), node.pos)
         if isinstance(symbol, EnumConstant):
             return ir.Const(INT, constants.wrap(symbol.value, INT))
@@ -156,7 +156,9 @@ class Expressions(Places):
             if self.single_precision:
                 name = "float"
             elif not self.target.has_double:
-                self.warn(node.pos, "double precision constant requires cl_khr_fp64, casting to single precision")
+                self.warn(
+                    node.pos, "double precision constant requires cl_khr_fp64, casting to single precision"
+                )
                 name = "float"
         elif name == "half" and not self.target.has_half:
             self.fail(node.pos, "half precision constant requires cl_khr_fp16")
@@ -211,7 +213,7 @@ class Expressions(Places):
         else:
             type_ = self.type_of_expression(what)
         if isinstance(type_, Void) and node.operator != "vec_step":
-            return ir.Const(ULONG, 1)
+            self.fail(node.pos, f"invalid application of '{node.operator}' to a void type")
         if node.operator == "vec_step":
             if isinstance(type_, Vector):
                 return ir.Const(INT, 4 if type_.width == 3 else type_.width)
@@ -290,8 +292,9 @@ class Expressions(Places):
         self, place: RegisterPlace | MemoryPlace | ComponentPlace, old: ir.Expr, op: str, pos: int
     ) -> ir.Expr:
         type_ = place.type
-        if not isinstance(type_, (Scalar, Pointer, Vector)):
-            self.fail(pos, f"cannot increment value of type '{type_}'")
+        is_float_vector = isinstance(type_, Vector) and not type_.elem.is_integer
+        if is_float_vector or not isinstance(type_, (Scalar, Pointer, Vector)):
+            self.fail(pos, f"cannot {'increment' if op == '++' else 'decrement'} value of type '{type_}'")
         one: ir.Expr = ir.Const(INT, 1)
         if isinstance(type_, Vector):
             one = self.convert(one, type_)
@@ -366,7 +369,9 @@ class Expressions(Places):
         assert isinstance(left.type, Vector)
         type_ = compared(left.type)
         zeros = self.zeros(left.type)
-        return ir.Binary(op, type_, ir.Compare("ne", type_, left, zeros), ir.Compare("ne", type_, right, zeros))
+        return ir.Binary(
+            op, type_, ir.Compare("ne", type_, left, zeros), ir.Compare("ne", type_, right, zeros)
+        )
 
     def comma_value(self, node: ast.Comma) -> ir.Expr | RecordValue | NoValue:
         self.effect(node.a)
@@ -409,7 +414,9 @@ class Expressions(Places):
         self.store(place, value, node.pos)
         return value
 
-    def assign_record(self, node: ast.Assign, place: RegisterPlace | MemoryPlace | ComponentPlace) -> RecordValue:
+    def assign_record(
+        self, node: ast.Assign, place: RegisterPlace | MemoryPlace | ComponentPlace
+    ) -> RecordValue:
         value = self.any_value(node.b)
         if node.op or not isinstance(value, RecordValue) or value.type is not place.type:
             of = value.type
@@ -475,7 +482,9 @@ class Expressions(Places):
                 blocks.append(tuple(self.out))
             finally:
                 self.out = outer
-        self.out.append(ir.If(self.condition_of(test, node.test.pos), blocks[0], blocks[1], self.loc(node.pos)))
+        self.out.append(
+            ir.If(self.condition_of(test, node.test.pos), blocks[0], blocks[1], self.loc(node.pos))
+        )
 
     def same_type(self, a: ir.Expr, b: ir.Expr, pos: int) -> tuple[ir.Expr, ir.Expr]:
         """The two sides of `?:` brought to their common type."""
@@ -528,7 +537,10 @@ class Expressions(Places):
         if not test_type.elem.is_integer:
             self.fail(node.test.pos, f"used type '{test_type}' where integer vector is required")
         if type_.width != test_type.width or type_.elem.size != test_type.elem.size:
-            self.fail(node.pos, f"vector condition type '{test_type}' and result type '{type_}' do not have the same number of elements and size")
+            self.fail(
+                node.pos,
+                f"vector condition type '{test_type}' and result type '{type_}' do not have the same number of elements and size",
+            )
         return ir.Builtin("select", type_, (b, a, test), self.loc(node.pos))
 
     # ------------------------------------------------------------ casts and vector literals
@@ -542,7 +554,9 @@ class Expressions(Places):
         if isinstance(value, RecordValue):
             if value.type is to:
                 return value
-            self.fail(node.pos, f"operand of type '{value.type}' where arithmetic or pointer type is required")
+            self.fail(
+                node.pos, f"operand of type '{value.type}' where arithmetic or pointer type is required"
+            )
         value = self.must_be_value(value, node.pos)
         return self.cast(value, to, node.pos)
 
@@ -607,9 +621,15 @@ class Expressions(Places):
                 self.fail(item.pos, _incompatible(type_.elem, value, "initializing"))
             parts.append(value)
         if count != type_.width:
-            few = count < type_.width
-            self.fail(node.pos, f"too {'few' if few else 'many'} elements in vector initialization (expected {type_.width} elements, have {count})")
+            self.fail(node.pos, self.wrong_count(type_, count))
         return ir.Build(type_, tuple(parts))
+
+    def wrong_count(self, type_: Vector, count: int) -> str:
+        few_or_many = "few" if count < type_.width else "many"
+        return (
+            f"too {few_or_many} elements in vector initialization"
+            f" (expected {type_.width} elements, have {count})"
+        )
 
 
 def _incompatible(to: Type, value: ir.Expr, how: str = "assigning to") -> str:

@@ -114,7 +114,10 @@ class Functions(Statements):
         if isinstance(result, Array):
             self.fail(declarator.pos, f"function cannot return array type '{result}'")
         if result is HALF and not self.target.has_half:
-            self.fail(declarator.pos, "declaring function return value of type 'half' is not allowed without cl_khr_fp16")
+            self.fail(
+                declarator.pos,
+                "declaring function return value of type 'half' is not allowed without cl_khr_fp16",
+            )
         if isinstance(result, Record):
             self.complete(result, declarator.pos, "result")
         if isinstance(result, Opaque):
@@ -210,10 +213,8 @@ class Functions(Statements):
                 hidden = ir.Var("result", pointer(symbol.result, Space.PRIVATE))
                 self.state.result_pointer = hidden
                 made.insert(0, ir.Parameter(hidden, str(hidden.type), Space.PRIVATE))
-            self.scopes.open()
             for item in node.body.items:
                 self.statement(item)
-            self.scopes.close()
             result = VOID if isinstance(symbol.result, Record) else symbol.result
             self.functions[symbol.name] = ir.Function(
                 symbol.name, tuple(made), result, tuple(self.out), symbol.is_kernel, attributes,

@@ -208,7 +208,9 @@ class Initialisers(SpecialCalls):
                     self.fail(items[k][1].pos, "field designator cannot initialize an array")
                 index = self.constant_integer(first, "array designator")
                 if not 0 <= index < type_.count:
-                    self.fail(first.pos, f"array designator index ({index}) exceeds array bounds ({type_.count})")
+                    self.fail(
+                        first.pos, f"array designator index ({index}) exceeds array bounds ({type_.count})"
+                    )
                 k = self.fill_designated(elem, offset + index * elem.size, items, k, sink)
                 index += 1
                 continue
@@ -245,7 +247,9 @@ class Initialisers(SpecialCalls):
             index += 1
         return k
 
-    def designated_field(self, type_: Record, designator: str | ast.Expression, pos: int) -> tuple[int, Field]:
+    def designated_field(
+        self, type_: Record, designator: str | ast.Expression, pos: int
+    ) -> tuple[int, Field]:
         if not isinstance(designator, str):
             self.fail(designator.pos, "array designator cannot initialize a structure or union")
         found = type_.lookup.get(designator)
@@ -276,9 +280,7 @@ class Initialisers(SpecialCalls):
             self.fail(value.pos, f"designator in initializer for '{type_}'")
         return k + 1
 
-    def fill_element(
-        self, type_: Type, offset: int, items: list[Item], k: int, sink: Sink | _Counter
-    ) -> int:
+    def fill_element(self, type_: Type, offset: int, items: list[Item], k: int, sink: Sink | _Counter) -> int:
         """One element or field, from item `k`; with its braces left out it may take several items."""
         value = items[k][1]
         if isinstance(sink, _Counter):
@@ -347,15 +349,11 @@ class Initialisers(SpecialCalls):
                 value = self.implicit(value, type_.elem, item.pos, "initialise")
                 count += 1
             parts.append(value)
-        if count > type_.width:
-            self.fail(initial.pos, f"excess elements in vector initializer (expected {type_.width}, have {count})")
-        zero = self.convert(ir.Const(INT, 0), type_.elem)
-        parts += [zero] * (type_.width - count)
+        if count != type_.width:
+            self.fail(initial.pos, self.wrong_count(type_, count))
         return ir.Build(type_, tuple(parts))
 
-    def constant_memory(
-        self, name: str, type_: Type, initial: bytes, align: int, pos: int
-    ) -> ir.Memory:
+    def constant_memory(self, name: str, type_: Type, initial: bytes, align: int, pos: int) -> ir.Memory:
         memory = ir.Memory(
             name, type_, Space.CONSTANT, type_.size, max(align, type_.align), initial, self.loc(pos)
         )

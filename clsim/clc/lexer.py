@@ -87,7 +87,7 @@ _FLOAT = re.compile(
     r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
     r"|0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)([fFhHlL]?)\Z"
 )
-_SUFFIXES = {"": "", "u": "u", "l": "l", "ul": "ul", "lu": "ul"}
+_SUFFIXES = frozenset({"", "u", "l", "ul", "lu", "ll", "ull", "llu"})
 
 
 class BadLiteral(ValueError):
@@ -116,8 +116,6 @@ def number(spelling: str) -> tuple[str, int | float]:
 def _integer(digits: str, suffix: str) -> tuple[str, int]:
     key = suffix.lower()
     if key not in _SUFFIXES:
-        if key in ("ll", "ull", "llu"):
-            raise BadLiteral("'long long' is not allowed in OpenCL C; 'long' has 64 bits")
         raise BadLiteral(f"invalid suffix '{suffix}' on integer constant")
     if len(digits) > 80:
         raise BadLiteral("integer literal is too large to be represented in any integer type")

@@ -131,9 +131,16 @@ class Parser(DeclarationParser):
 
     def block_item(self) -> ast.Statement | ast.Declaration:
         word = self.spellings[self.i]
-        if self.starts_type(word) and word not in ("__attribute__", "__attribute"):
-            return self.declaration()
-        return self.statement()
+        if not self.starts_type(word):
+            return self.statement()
+        if word in ("__attribute__", "__attribute"):
+            start = self.i
+            self.attributes()
+            is_declaration = self.starts_type(self.spellings[self.i])
+            self.i = start
+            if not is_declaration:
+                return self.statement()
+        return self.declaration()
 
     def statement(self) -> ast.Statement:
         word = self.spellings[self.i]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clsim.clc import ir
 from clsim.clc import syntax as ast
+from clsim.clc.diagnostics import AlreadyTold
 from clsim.clc.layout import low_bit
 from clsim.clc.rules import pointer, shaped
 from clsim.clc.symbols import (
@@ -76,7 +77,9 @@ class Places(Values):
         if symbol.pointer is not None:
             return MemoryPlace(symbol.pointer, symbol.type, symbol.const, symbol.volatile, symbol.type.align)
         memory = symbol.memory
-        assert memory is not None
+        if memory is None:
+            # Its declaration was refused.
+            raise AlreadyTold
         type_ = pointer(symbol.type, memory.space, symbol.const, symbol.volatile)
         return MemoryPlace(
             ir.Address(memory, type_), symbol.type, symbol.const, symbol.volatile, memory.align
@@ -203,7 +206,9 @@ class Places(Values):
         if max(indices) >= type_.width:
             self.fail(pos, f"vector component access exceeds type '{type_}'")
         if len(indices) not in _LENGTHS:
-            self.fail(pos, f"vector component access has invalid length {len(indices)}. Supported: 1,2,3,4,8,16.")
+            self.fail(
+                pos, f"vector component access has invalid length {len(indices)}. Supported: 1,2,3,4,8,16."
+            )
         return tuple(indices)
 
     def components(self, base: Place, indices: tuple[int, ...]) -> ComponentPlace:
@@ -235,7 +240,10 @@ class Places(Values):
         if isinstance(type_, Void):
             self.fail(pos, "dereference of a pointer to void")
         if type_ is HALF and not self.target.has_half:
-            self.fail(pos, f"loading directly from pointer to type '{type_}' requires cl_khr_fp16. Use vector data load builtin functions instead")
+            self.fail(
+                pos,
+                f"loading directly from pointer to type '{type_}' requires cl_khr_fp16. Use vector data load builtin functions instead",
+            )
         return ir.Load(type_, place.pointer, place.align, self.loc(pos), place.volatile)
 
     # ------------------------------------------------------------ writing
@@ -266,7 +274,10 @@ class Places(Values):
             self.store_components(place, value, pos)
         elif place.type is not EVENT:
             if place.type is HALF and not self.target.has_half:
-                self.fail(pos, f"assigning directly to pointer to type '{place.type}' requires cl_khr_fp16. Use vector data store builtin functions instead")
+                self.fail(
+                    pos,
+                    f"assigning directly to pointer to type '{place.type}' requires cl_khr_fp16. Use vector data store builtin functions instead",
+                )
             self.out.append(ir.Store(place.pointer, value, place.align, self.loc(pos), place.volatile))
 
     def store_components(self, place: ComponentPlace, value: ir.Expr, pos: int) -> None:
@@ -287,7 +298,9 @@ class Places(Values):
                     pointer(whole.elem, of.space), base_pointer, ir.Const(INT, index), whole.elem.size
                 )
                 part = self.component(value, k)
-                self.out.append(ir.Store(at, part, min(whole.elem.size, base.align), self.loc(pos), base.volatile))
+                self.out.append(
+                    ir.Store(at, part, min(whole.elem.size, base.align), self.loc(pos), base.volatile)
+                )
             return
         new = {index: self.component(value, k) for k, index in enumerate(indices) if index < whole.width}
         parts: list[ir.Expr] = []
@@ -329,4 +342,3 @@ class Places(Values):
         if isinstance(value, (ir.Convert, ir.Unary)):
             return self.is_simple(value.a, budget - 1)
         return isinstance(value, ir.Builtin) and value.name.startswith("get_")
-

@@ -18,6 +18,8 @@ Reader = Callable[[str], "str | None"]
 """Gives the text of a header by its path, or None where there is none."""
 
 _MAX_INCLUDE_DEPTH = 200
+_QUERIES = ("__has_builtin", "__has_feature", "__has_extension", "__has_attribute", "__has_include")
+"""What clang answers of itself; the answer here is always no."""
 _KNOWN_PRAGMAS = frozenset({"unroll", "nounroll", "STDC", "clang", "GCC", "omp", "region", "endregion"})
 
 
@@ -60,6 +62,8 @@ class Preprocessor:
         macros["__FILE__"] = Macro("__FILE__", computed=self._file_name)
         macros["__COUNTER__"] = Macro("__COUNTER__", computed=self._count)
         macros["_Pragma"] = Macro("_Pragma", parameters=["text"])
+        for name in _QUERIES:
+            macros[name] = Macro(name, "0", parameters=["what"])
         # A sentinel, so that one look-up a token finds both macros and directives.
         macros["#"] = Macro("#")
 
@@ -268,7 +272,9 @@ class Preprocessor:
             name = line[0][0][1:-1]
         elif line[0][0] == "<" and any(item[0] == ">" for item in line):
             closing = next(k for k, item in enumerate(line) if item[0] == ">")
-            name = "".join((" " if space and k else "") + s for k, (s, _, space) in enumerate(line[1:closing]))
+            name = "".join(
+                (" " if space and k else "") + s for k, (s, _, space) in enumerate(line[1:closing])
+            )
         else:
             raise Problem(line[0][1], 'expected "FILENAME" or <FILENAME>')
         if self.depth >= _MAX_INCLUDE_DEPTH:

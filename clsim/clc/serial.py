@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 import zlib
+from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
-from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -195,7 +195,7 @@ def _same(value: Any) -> Any:
 
 
 def _base64(data: bytes) -> str:
-    return b2a_base64(data, newline=False).decode()
+    return b64encode(data).decode()
 
 
 # ---------------------------------------------------------------- reading
@@ -255,7 +255,9 @@ class _Reader:
         )  # fmt: skip
 
     def read_nodes(self, rows: list[Any]) -> None:
-        plans = [(node, [self.read[kind] for _, kind in plan]) for node, plan in zip(_NODES, _FIELDS, strict=True)]
+        plans = [
+            (node, [self.read[kind] for _, kind in plan]) for node, plan in zip(_NODES, _FIELDS, strict=True)
+        ]
         nodes, flags = self.nodes, self.is_expression
         for row in rows:
             tag = row[0]
@@ -268,7 +270,9 @@ class _Reader:
             flags.append(node in _EXPRESSIONS)
 
     def function(self, row: Any) -> ir.Function:
-        (name, parameters, result, body, is_kernel, attributes, memories, loc, barrier, operations, moved) = row
+        (name, parameters, result, body, is_kernel, attributes, memories, loc, barrier, operations, moved) = (
+            row
+        )
         required, hint, vec_type = attributes
         return ir.Function(
             _text(name), tuple(self.parameter(p) for p in _list(parameters)), self.type(result), self.block(body),
@@ -388,8 +392,6 @@ def _sizes(value: Any) -> tuple[int, int, int] | None:
 
 def _bytes(value: Any) -> bytes:
     try:
-        return a2b_base64(_text(value), strict_mode=True)
+        return b64decode(_text(value), validate=True)
     except Base64Error:
         raise ValueError("bytes are not base64") from None
-
-

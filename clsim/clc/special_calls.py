@@ -379,8 +379,6 @@ class SpecialCalls(AtomicCalls):
         return value
 
 
-
-
 _RULES: dict[str, Callable[[SpecialCalls, ast.Call], ir.Expr | NoValue]] = {
     "shuffle": SpecialCalls.shuffle,
     "shuffle2": SpecialCalls.shuffle2,

@@ -11,7 +11,7 @@ from clsim.clc.initialisers import Initialisers
 from clsim.clc.rules import promote
 from clsim.clc.symbols import Qualified, RecordValue, TypedefName, Variable
 from clsim.clc.typenames import INCOMPLETE
-from clsim.clc.types import HALF, Array, Opaque, Record, Scalar, Space, Void
+from clsim.clc.types import HALF, Array, Opaque, Record, Scalar, Space, Type, Void
 from clsim.clc.words import SINGLE_WORD_TYPES
 
 
@@ -77,7 +77,9 @@ class Statements(Initialisers):
     def switch_statement(self, node: ast.Switch) -> None:
         value = self.rvalue(node.value)
         if not isinstance(value.type, Scalar) or not value.type.is_integer:
-            self.fail(node.value.pos, f"statement requires expression of integer type ('{value.type}' invalid)")
+            self.fail(
+                node.value.pos, f"statement requires expression of integer type ('{value.type}' invalid)"
+            )
         type_ = promote(value.type)
         value = self.convert(value, type_)
         body = node.body
@@ -131,7 +133,11 @@ class Statements(Initialisers):
         key: int | None = None
         if node.value is not None:
             value, _ = self.aside(node.value)
-            if not isinstance(value, ir.Const) or not isinstance(value.type, Scalar) or not value.type.is_integer:
+            if (
+                not isinstance(value, ir.Const)
+                or not isinstance(value.type, Scalar)
+                or not value.type.is_integer
+            ):
                 self.fail(node.value.pos, "expression is not an integer constant expression")
             converted = self.convert(value, type_)
             assert isinstance(converted, ir.Const)
@@ -249,14 +255,21 @@ class Statements(Initialisers):
 
     # ------------------------------------------------------------ declarations
 
+    def declare_function(
+        self, base: Qualified, specifiers: ast.Specifiers, declarator: ast.Declarator
+    ) -> object:
+        raise NotImplementedError
+
     def declaration(self, node: ast.Declaration) -> None:
         base = self.base(node.specifiers)
         for declarator in node.declarators:
             try:
                 if "typedef" in node.specifiers.qualifiers:
                     self.typedef(base, declarator, node.specifiers)
-                elif any(isinstance(s, ast.FunctionPart) for s in declarator.suffixes) and not declarator.inner:
-                    self.not_yet(declarator.pos, "a function declaration inside a function is")
+                elif (
+                    any(isinstance(s, ast.FunctionPart) for s in declarator.suffixes) and not declarator.inner
+                ):
+                    self.declare_function(base, node.specifiers, declarator)
                 else:
                     self.local_variable(base, declarator, node.specifiers)
             except Problem as problem:
@@ -270,14 +283,19 @@ class Statements(Initialisers):
         builtin = SINGLE_WORD_TYPES.get(name)
         if builtin is not None:
             if meaning.type is not builtin:
-                self.fail(declarator.pos, f"typedef redefinition with different types ('{meaning.type}' vs '{builtin}')")
+                self.fail(
+                    declarator.pos,
+                    f"typedef redefinition with different types ('{meaning.type}' vs '{builtin}')",
+                )
             return
         if self.aligned(declarator.attributes + ([] if specifiers.record else specifiers.attributes)):
             self.not_yet(declarator.pos, "attribute 'aligned' on a typedef is")
         old = self.scopes.here(name)
         if old is not None:
             if not isinstance(old, TypedefName) or old.meaning.type != meaning.type:
-                self.fail(declarator.pos, f"redefinition of '{name}'", (old.pos, "previous definition is here"))
+                self.fail(
+                    declarator.pos, f"redefinition of '{name}'", (old.pos, "previous definition is here")
+                )
             return
         self.scopes.declare(name, TypedefName(meaning, declarator.pos, name))
 
@@ -294,13 +312,17 @@ class Statements(Initialisers):
             symbol.type = type_ = self.completed(type_, initial)
         if declared.space is Space.CONSTANT:
             self.scopes.declare(name, symbol)
-            self.constant_variable(symbol, initial, self.aligned(declarator.attributes + specifiers.attributes))
+            self.constant_variable(
+                symbol, initial, self.aligned(declarator.attributes + specifiers.attributes)
+            )
             return
+        self.check_object_type(type_, pos)
         self.complete(type_, pos, f"variable '{name}'")
-        self.check_object_type(declared, pos)
         if declared.space is Space.LOCAL:
             self.scopes.declare(name, symbol)
-            self.work_group_variable(symbol, initial, self.aligned(declarator.attributes + specifiers.attributes))
+            self.work_group_variable(
+                symbol, initial, self.aligned(declarator.attributes + specifiers.attributes)
+            )
             return
         align = self.aligned(declarator.attributes + ([] if specifiers.record else specifiers.attributes))
         if isinstance(type_, (Array, Record)) or name in self.state.taken:
@@ -320,12 +342,16 @@ class Statements(Initialisers):
         if initial is not None:
             value = self.value_initialiser(type_, initial, pos)
             self.out.append(ir.Assign(symbol.var, value, self.loc(pos)))
+            if declared.const and not declared.volatile and isinstance(value, ir.Const):
+                symbol.constant = value
 
     def implicit_event(self, initial: ast.Expression) -> None:
         """The initialiser of an event: another event or 0; only what it does matters."""
         value = self.rvalue(initial)
         if not isinstance(value.type, Opaque) and not (isinstance(value, ir.Const) and value.value == 0):
-            self.fail(initial.pos, f"initializing 'event_t' with an expression of incompatible type '{value.type}'")
+            self.fail(
+                initial.pos, f"initializing 'event_t' with an expression of incompatible type '{value.type}'"
+            )
 
     def check_storage(self, specifiers: ast.Specifiers, declared: Qualified, pos: int) -> None:
         qualifiers = specifiers.qualifiers
@@ -338,8 +364,7 @@ class Statements(Initialisers):
         if "kernel" in qualifiers:
             self.fail(pos, "'kernel' attribute only applies to functions")
 
-    def check_object_type(self, declared: Qualified, pos: int) -> None:
-        type_ = declared.type
+    def check_object_type(self, type_: Type, pos: int) -> None:
         elem = type_
         while isinstance(elem, Array):
             elem = elem.elem
@@ -354,8 +379,11 @@ class Statements(Initialisers):
         pos = symbol.pos
         if not self.state.symbol.is_kernel:
             self.fail(pos, "non-kernel function variable cannot be declared in local address space")
-        if self.scopes.depth > 2:
-            self.fail(pos, "variables in the local address space can only be declared in the outermost scope of a kernel function")
+        if self.scopes.depth > 1:
+            self.fail(
+                pos,
+                "variables in the local address space can only be declared in the outermost scope of a kernel function",
+            )
         if initial is not None:
             self.fail(pos, "'__local' variable cannot have an initializer")
         type_ = symbol.type
@@ -373,8 +401,8 @@ class Statements(Initialisers):
         symbol.const = True
         if initial is None:
             self.fail(pos, "variable in constant address space must be initialized")
+        self.check_object_type(symbol.type, pos)
         self.complete(symbol.type, pos, f"variable '{symbol.name}'")
-        self.check_object_type(Qualified(symbol.type), pos)
         type_ = symbol.type
         symbol.memory = self.constant_memory(symbol.name, type_, bytes(type_.size), align, pos)
         if isinstance(type_, Scalar) and not isinstance(initial, ast.InitList):

@@ -176,5 +176,3 @@ class FunctionState:
     temporaries: int = 0
     breakable: int = 0
     loops: int = 0
-
-

@@ -11,7 +11,19 @@ from typing import Any
 
 from clsim.clc.rules import pointer
 from clsim.clc.types import (
-    SCALARS, VOID, Array, Field, Opaque, Pointer, Record, Scalar, Space, Type, Vector, Void, vector,
+    SCALARS,
+    VOID,
+    Array,
+    Field,
+    Opaque,
+    Pointer,
+    Record,
+    Scalar,
+    Space,
+    Type,
+    Vector,
+    Void,
+    vector,
 )  # fmt: skip
 from clsim.clc.words import OPAQUES, WIDTHS
 
@@ -87,7 +99,12 @@ class TypeReader:
             raise ValueError(f"record name {name!r} is not an identifier")
         if type(size) is not int or not -1 <= size <= _MAX_SIZE:
             raise ValueError(f"record '{name}' has the size {size!r}")
-        if type(align) is not int or not 0 < align <= 4096 or align & (align - 1) or not isinstance(is_union, bool):
+        if (
+            type(align) is not int
+            or not 0 < align <= 4096
+            or align & (align - 1)
+            or not isinstance(is_union, bool)
+        ):
             raise ValueError(f"record '{name}' has the alignment {align!r}")
         return Record(name, (), size, align, is_union)
 

@@ -57,7 +57,11 @@ class TypeNames(Context):
             out = Qualified(INT)
         elif specifiers.typeof is not None:
             what = specifiers.typeof
-            out = self.qualified(what) if isinstance(what, ast.TypeName) else Qualified(self.type_of_expression(what))
+            out = (
+                self.qualified(what)
+                if isinstance(what, ast.TypeName)
+                else Qualified(self.type_of_expression(what))
+            )
         else:
             out = self.named(specifiers)
         for attribute in specifiers.attributes:
@@ -91,8 +95,6 @@ class TypeNames(Context):
                 return Qualified(m.type, m.const, m.volatile, m.space, m.restrict)
         combined = COMBINATIONS.get(tuple(sorted(words)))
         if combined is None:
-            if words.count("long") > 1:
-                self.fail(specifiers.pos, "'long long' is not allowed in OpenCL C; 'long' has 64 bits")
             self.fail(specifiers.pos, f"'{' '.join(words)}' is not a type")
         return self.checked(combined, specifiers.pos)
 
@@ -116,7 +118,11 @@ class TypeNames(Context):
             self.warn(attribute.pos, f"unknown attribute '{name}' ignored")
 
     def vector_attribute(self, attribute: ast.Attribute, out: Qualified) -> None:
-        if attribute.name != "ext_vector_type" or len(attribute.args) != 1 or not isinstance(out.type, Scalar):
+        if (
+            attribute.name != "ext_vector_type"
+            or len(attribute.args) != 1
+            or not isinstance(out.type, Scalar)
+        ):
             self.not_yet(attribute.pos, f"this use of attribute '{attribute.name}' is")
         arg = attribute.args[0]
         count = 0 if isinstance(arg, ast.TypeName) else self.constant_integer(arg, "vector width")
@@ -177,7 +183,9 @@ class TypeNames(Context):
         seen: set[str] = set()
         for declaration in specifier.members or ():
             base = self.base(declaration.specifiers)
-            if base.space not in (None, Space.PRIVATE) and not all(d.pointers for d in declaration.declarators):
+            if base.space not in (None, Space.PRIVATE) and not all(
+                d.pointers for d in declaration.declarators
+            ):
                 self.fail(declaration.pos, "field may not be qualified with an address space")
             if not declaration.declarators and isinstance(base.type, Record):
                 out.append(("", base.type, 0, False))
@@ -271,5 +279,8 @@ class TypeNames(Context):
         if out.space not in (None, Space.PRIVATE):
             self.fail(declarator.pos, "parameter may not be qualified with an address space")
         if out.type is HALF and not self.target.has_half:
-            self.fail(declarator.pos, "declaring function parameter of type 'half' is not allowed without cl_khr_fp16")
+            self.fail(
+                declarator.pos,
+                "declaring function parameter of type 'half' is not allowed without cl_khr_fp16",
+            )
         return out

@@ -10,6 +10,7 @@ from clsim.clc.types import (
     BOOL,
     INT,
     LONG,
+    ULONG,
     Kind,
     Pointer,
     Scalar,
@@ -138,7 +139,8 @@ class Values(TypeNames):
                 return self.truth(value)
             if isinstance(of, Pointer):
                 phrase = _POINTER_PHRASES[how].format(to=to, of=of)
-                self.fail(pos, f"incompatible pointer to integer conversion {phrase}")
+                self.warn(pos, f"incompatible pointer to integer conversion {phrase}")
+                return self.convert(ir.Convert(ULONG, value), to)
         elif isinstance(to, Vector):
             if isinstance(of, Scalar):
                 return self.convert(value, to)
@@ -154,7 +156,8 @@ class Values(TypeNames):
             return ir.Const(to, 0)
         phrase = _POINTER_PHRASES[how].format(to=to, of=c_type(value))
         if isinstance(of, Scalar) and of.is_integer:
-            self.fail(pos, f"incompatible integer to pointer conversion {phrase}")
+            self.warn(pos, f"incompatible integer to pointer conversion {phrase}")
+            return ir.Convert(to, self.convert(value, ULONG))
         if not isinstance(of, Pointer):
             self.fail(pos, _PHRASES[how].format(to=to, of=c_type(value)))
         if of.space is not to.space:
@@ -180,9 +183,7 @@ class Values(TypeNames):
     # ------------------------------------------------------------ arithmetic
 
     def invalid_operands(self, a: ir.Expr, b: ir.Expr, pos: int) -> ir.Expr:
-        return self.fail(
-            pos, f"invalid operands to binary expression ('{c_type(a)}' and '{c_type(b)}')"
-        )
+        return self.fail(pos, f"invalid operands to binary expression ('{c_type(a)}' and '{c_type(b)}')")
 
     def operate(self, op: str, a: ir.Expr, b: ir.Expr, pos: int) -> ir.Expr:
         """Any binary operator but `&&` and `||`, on operands of any types."""
@@ -233,21 +234,13 @@ class Values(TypeNames):
     def widened(self, scalar: ir.Expr, to: Vector, a: ir.Expr, b: ir.Expr, pos: int) -> ir.Expr:
         of = scalar.type
         assert isinstance(of, Scalar)
-        if of.rank > to.elem.rank and not self.literal_fits(scalar, to.elem):
+        if of.rank > to.elem.rank:
             self.fail(
                 pos,
                 "scalar operand type has greater rank than the type of the vector element"
                 f" ('{c_type(a)}' and '{c_type(b)}')",
             )
         return self.convert(scalar, to)
-
-    def literal_fits(self, value: ir.Expr, elem: Scalar) -> bool:
-        """An integer constant that the component type can hold loses nothing, whatever its rank."""
-        return (
-            isinstance(value, ir.Const)
-            and isinstance(value.value, int)
-            and constants.convert(value.value, elem) == value.value
-        )
 
     def shift(self, name: str, a: ir.Expr, b: ir.Expr, pos: int) -> ir.Expr:
         ta, tb = a.type, b.type
@@ -289,7 +282,7 @@ class Values(TypeNames):
         if isinstance(tb, Pointer) and is_null(a):
             return ir.Compare(name, BOOL, ir.Const(tb, 0), b)
         if not isinstance(ta, Pointer) or not isinstance(tb, Pointer):
-            self.fail(pos, f"comparison between pointer and integer ('{c_type(a)}' and '{c_type(b)}')")
+            return self.compare_pointer_with_integer(name, a, b, pos)
         if ta.space is not tb.space:
             self.fail(
                 pos,
@@ -299,6 +292,17 @@ class Values(TypeNames):
             self.warn(pos, f"comparison of distinct pointer types ('{ta}' and '{tb}')")
         return ir.Compare(name, BOOL, a, self.retype(b, ta))
 
+    def compare_pointer_with_integer(self, name: str, a: ir.Expr, b: ir.Expr, pos: int) -> ir.Expr:
+        types = f"('{c_type(a)}' and '{c_type(b)}')"
+        other = b if isinstance(a.type, Pointer) else a
+        if not isinstance(other.type, Scalar) or not other.type.is_integer:
+            self.invalid_operands(a, b, pos)
+        self.warn(pos, f"comparison between pointer and integer {types}")
+        sides = [
+            ir.Convert(ULONG, x) if isinstance(x.type, Pointer) else self.convert(x, ULONG) for x in (a, b)
+        ]
+        return ir.Compare(name, BOOL, sides[0], sides[1])
+
     def pointer_arithmetic(self, op: str, a: ir.Expr, b: ir.Expr, pos: int) -> ir.Expr:
         ta, tb = a.type, b.type
         if op == "-" and isinstance(ta, Pointer) and isinstance(tb, Pointer):
@@ -307,7 +311,12 @@ class Values(TypeNames):
             return ir.PointerDifference(LONG, a, self.retype(b, ta), self.stride(ta, pos))
         if op == "+" and isinstance(tb, Pointer):
             a, b, ta, tb = b, a, tb, ta
-        if op not in ("+", "-") or not isinstance(ta, Pointer) or not isinstance(tb, Scalar) or not tb.is_integer:
+        if (
+            op not in ("+", "-")
+            or not isinstance(ta, Pointer)
+            or not isinstance(tb, Scalar)
+            or not tb.is_integer
+        ):
             return self.invalid_operands(a, b, pos)
         if op == "-":
             type_ = promote(tb)

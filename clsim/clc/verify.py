@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NoReturn
 
@@ -15,8 +16,23 @@ from clsim.clc import ir
 from clsim.clc.builtins import PURE_NAMES, TABLE, WORK_ITEM, WRITES_LAST, NoMatch, resolve
 from clsim.clc.rules import compared, unsigned
 from clsim.clc.types import (
-    BOOL, DOUBLE, FLOAT, INT, LONG, UINT, ULONG, Array, Kind, Opaque, Pointer, Record, Scalar, Space, Type,
-    Vector, Void,
+    BOOL,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    UINT,
+    ULONG,
+    Array,
+    Kind,
+    Opaque,
+    Pointer,
+    Record,
+    Scalar,
+    Space,
+    Type,
+    Vector,
+    Void,
 )  # fmt: skip
 from clsim.clc.walk import blocks, expressions, operands
 
@@ -51,7 +67,9 @@ def _memory(memory: ir.Memory) -> None:
     if not _NAME.match(memory.name):
         raise ValueError(f"memory name {memory.name!r} is not an identifier")
     if not memory.type.size <= memory.size <= MAX_BYTES:
-        raise ValueError(f"memory object '{memory.name}' has {memory.size} bytes for a type of {memory.type.size}")
+        raise ValueError(
+            f"memory object '{memory.name}' has {memory.size} bytes for a type of {memory.type.size}"
+        )
     if not 0 < memory.align <= 4096 or memory.align & (memory.align - 1):
         raise ValueError(f"memory object '{memory.name}' has the alignment {memory.align}")
 
@@ -214,7 +232,9 @@ class _Function:
         if callee is None:
             self.fail(f"calls {s.function!r}, which is no function of the module")
         if len(s.args) != len(callee.parameters):
-            self.fail(f"calls '{s.function}' with {len(s.args)} arguments instead of {len(callee.parameters)}")
+            self.fail(
+                f"calls '{s.function}' with {len(s.args)} arguments instead of {len(callee.parameters)}"
+            )
         for value, parameter in zip(s.args, callee.parameters, strict=True):
             if isinstance(parameter.var.type, Pointer):
                 self.pointer(value)
@@ -419,7 +439,7 @@ class _Function:
             self.fail(f"has an access with alignment {value}")
 
 
-_RULES = {
+_RULES: dict[type, Callable[..., None]] = {
     ir.Const: _Function.const,
     ir.Read: _Function.read,
     ir.Address: _Function.address,

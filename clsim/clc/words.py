@@ -68,18 +68,24 @@ _COMBINATIONS: dict[Type, str] = {
     USHORT: "unsigned short|unsigned short int",
     INT: "int|signed|signed int",
     UINT: "unsigned|unsigned int",
-    LONG: "long|long int|signed long|signed long int",
-    ULONG: "unsigned long|unsigned long int",
+    LONG: "long|long int|signed long|signed long int|long long|long long int|signed long long|signed long long int",
+    ULONG: "unsigned long|unsigned long int|unsigned long long|unsigned long long int",
     HALF: "half",
     FLOAT: "float",
     DOUBLE: "double",
 }
 COMBINATIONS: dict[tuple[str, ...], Type] = {
-    tuple(sorted(spelling.split())): type_ for type_, text in _COMBINATIONS.items() for spelling in text.split("|")
+    tuple(sorted(spelling.split())): type_
+    for type_, text in _COMBINATIONS.items()
+    for spelling in text.split("|")
 }
 COMBINING = frozenset(word for key in COMBINATIONS for word in key)
 
-SPACES = {f"{lead}{name}": name for name in ("global", "local", "constant", "private", "generic") for lead in ("", "__")}
+SPACES = {
+    f"{lead}{name}": name
+    for name in ("global", "local", "constant", "private", "generic")
+    for lead in ("", "__")
+}
 del SPACES["generic"]
 ACCESS = {f"{lead}{name}": name for name in ("read_only", "write_only", "read_write") for lead in ("", "__")}
 QUALIFIERS = {
