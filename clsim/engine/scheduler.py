@@ -570,6 +570,8 @@ class Engine:
     # ------------------------------------------------------------ user events
 
     def add_user_event(self, event: Event) -> None:
+        assert event.command is not None
+        event.command.event = event
         event.holds += 1
         self.unset_user_events[id(event)] = event
 
