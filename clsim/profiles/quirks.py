@@ -23,8 +23,8 @@ QUIRKS: dict[str, Quirk] = {
         ("in_place", "shadow"),
     ),
     "memory_fault": Quirk(
-        "what becomes of a kernel that leaves its memory: only a finding, or as on GPUs a failed command, after"
-        " which the context's later launches fail too",
+        "what becomes of a kernel that leaves its memory: only a finding, or as on GPUs a failed command,"
+        " after which the context's later launches fail too",
         ("report", "late_error"),
     ),
 }

@@ -1,8 +1,8 @@
-"""The schema of a device profile, and what makes one contradict itself.
+"""The schema of a device profile: its fields, their units, and what follows from them.
 
 A profile has two layers. Its *claims* are strings and numbers that are true to the board: everything in
-`info`, the version and the extensions. What clsim can do is the same for every profile; a claimed feature
-that clsim does not run fails at its use.
+`info`, the version and the extensions. Its *abilities* are what clsim runs, the same for every profile
+(`abilities`): a claimed feature that clsim does not run fails at its use, and `honest` masks such claims.
 
 `info` holds every `CL_DEVICE_*` value that does not follow from another field, in the units of the standard:
 bytes, bits for `CL_DEVICE_MEM_BASE_ADDR_ALIGN`, pixels for the image pitch and base address alignments.
@@ -18,30 +18,14 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from clsim import spec
+from clsim.profiles import abilities, consistency
 from clsim.profiles.quirks import QUIRKS
 
 InfoValue: TypeAlias = bool | int | str | tuple[int, ...]
 
-_VERSION = re.compile(r"OpenCL (\d)\.(\d) ")
-_REQUIRED_INFO = (
-    "CL_DEVICE_ADDRESS_BITS",
-    "CL_DEVICE_GLOBAL_MEM_SIZE",
-    "CL_DEVICE_LOCAL_MEM_SIZE",
-    "CL_DEVICE_MAX_COMPUTE_UNITS",
-    "CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE",
-    "CL_DEVICE_MAX_MEM_ALLOC_SIZE",
-    "CL_DEVICE_MAX_PARAMETER_SIZE",
-    "CL_DEVICE_MAX_WORK_GROUP_SIZE",
-    "CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS",
-    "CL_DEVICE_MAX_WORK_ITEM_SIZES",
-    "CL_DEVICE_MEM_BASE_ADDR_ALIGN",
-    "CL_DEVICE_PROFILING_TIMER_RESOLUTION",
-)
-
 
 class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class CostModel(_Model):
@@ -79,7 +63,7 @@ class Profile(_Model):
 
     device_name: str = Field(min_length=1)
     vendor: str
-    vendor_id: int = Field(ge=0)
+    vendor_id: int = Field(ge=0, lt=1 << 32)
     driver_version: str = Field(min_length=1)
     device_version: str
     opencl_c_version: str
@@ -89,29 +73,41 @@ class Profile(_Model):
     platform_version: str
     platform_extensions: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()
-    c_features: tuple[str, ...] = ()
+    c_features: tuple[str, ...] = Field(
+        (), description="macros of optional features of OpenCL C 3.0 (section 6.2.1 of the language)"
+    )
     info: dict[str, InfoValue]
     cost: CostModel
     retention: RetentionModel
     quirks: dict[str, str]
-    sources: dict[str, str]
+    sources: dict[str, str] = Field(description="links and reports, by field or device query")
 
     @field_validator("device_version", "platform_version")
     @classmethod
-    def _is_a_version_string(cls, value: str) -> str:
-        if not _VERSION.match(value + " "):
-            raise ValueError(f"must start like 'OpenCL 3.0 ', not {value!r} (the standard fixes the form)")
+    def _is_a_version(cls, value: str) -> str:
+        consistency.version_of(value)
         return value
+
+    @field_validator("opencl_c_version")
+    @classmethod
+    def _is_a_c_version(cls, value: str) -> str:
+        consistency.c_version_of(value)
+        return value
+
+    @field_validator("extensions", "platform_extensions")
+    @classmethod
+    def _are_extensions(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if not re.fullmatch(r"cl_[a-z0-9]+_\w+", name):
+                raise ValueError(f"{name!r} does not have the form of an extension's name (cl_khr_fp64)")
+        if len(set(names)) < len(names):
+            raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} is listed twice")
+        return names
 
     @field_validator("info")
     @classmethod
-    def _knows_its_queries(cls, info: dict[str, InfoValue]) -> dict[str, InfoValue]:
-        unknown = [name for name in info if not name.startswith("CL_DEVICE_") or not hasattr(spec, name)]
-        if unknown:
-            raise ValueError(f"{unknown[0]} is no device query of the standard")
-        missing = [name for name in _REQUIRED_INFO if name not in info]
-        if missing:
-            raise ValueError(f"{missing[0]} is missing")
+    def _has_values_of_the_queries_types(cls, info: dict[str, InfoValue]) -> dict[str, InfoValue]:
+        consistency.check_queries(info)
         return info
 
     @field_validator("quirks")
@@ -126,23 +122,9 @@ class Profile(_Model):
 
     @model_validator(mode="after")
     def _does_not_contradict_itself(self) -> Profile:
-        allocation, total = (
-            self.number("CL_DEVICE_MAX_MEM_ALLOC_SIZE"),
-            self.number("CL_DEVICE_GLOBAL_MEM_SIZE"),
-        )
-        if allocation > total:
-            raise ValueError(
-                f"CL_DEVICE_MAX_MEM_ALLOC_SIZE {allocation} is over CL_DEVICE_GLOBAL_MEM_SIZE {total}"
-            )
-        sizes = self.info["CL_DEVICE_MAX_WORK_ITEM_SIZES"]
-        dimensions = self.number("CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS")
-        if not isinstance(sizes, tuple) or len(sizes) != dimensions:
-            raise ValueError(f"CL_DEVICE_MAX_WORK_ITEM_SIZES needs {dimensions} values, one a dimension")
-        has_double = bool(self.info.get("CL_DEVICE_DOUBLE_FP_CONFIG", 0))
-        if has_double != ("cl_khr_fp64" in self.extensions):
-            raise ValueError("cl_khr_fp64 and a CL_DEVICE_DOUBLE_FP_CONFIG other than 0 go together")
-        if self.info.get("CL_DEVICE_HALF_FP_CONFIG", 0) and "cl_khr_fp16" not in self.extensions:
-            raise ValueError("a CL_DEVICE_HALF_FP_CONFIG other than 0 needs cl_khr_fp16")
+        consistency.check_versions(self.device_version, self.opencl_c_version)
+        consistency.check_limits(self.info)
+        consistency.check_extensions(self.info, self.extensions)
         unknown = [n for n in self.sources if n not in type(self).model_fields and n not in self.info]
         if unknown:
             raise ValueError(f"sources names {unknown[0]}, which the profile does not have")
@@ -155,10 +137,14 @@ class Profile(_Model):
             raise TypeError(f"{query} is {value!r}, not a number")
         return value
 
+    def source_of(self, name: str) -> str:
+        """Where the value of a field or device query comes from; "default" for a plausible value."""
+        return self.sources.get(name, "default")
+
     @cached_property
     def version(self) -> tuple[int, int]:
         """The device's OpenCL version (major, minor)."""
-        return _version_of(self.device_version)
+        return consistency.version_of(self.device_version)
 
     @cached_property
     def identity(self) -> str:
@@ -168,12 +154,25 @@ class Profile(_Model):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of everything that the profile says, in hexadecimal."""
+        """SHA-256 of everything that the profile says, in hexadecimal; sources are no part of it."""
         text = json.dumps(self.model_dump(mode="json", exclude={"sources"}), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
+    @cached_property
+    def not_run(self) -> tuple[str, ...]:
+        """Extensions, features and device queries that the profile claims and clsim does not run."""
+        return (
+            *(name for name in self.extensions if name not in abilities.EXTENSIONS),
+            *(name for name in self.c_features if name not in abilities.C_FEATURES),
+            *(name for name, value in self.info.items() if value != abilities.NOT_RUN.get(name, value)),
+        )
 
-def _version_of(text: str) -> tuple[int, int]:
-    match = _VERSION.match(text + " ")
-    assert match is not None
-    return int(match[1]), int(match[2])
+    def honest(self) -> Profile:
+        """The same device without its claims of what clsim does not run."""
+        if not self.not_run:
+            return self
+        fields = self.model_dump()
+        fields["extensions"] = [name for name in self.extensions if name in abilities.EXTENSIONS]
+        fields["c_features"] = [name for name in self.c_features if name in abilities.C_FEATURES]
+        fields["info"] = {name: abilities.NOT_RUN.get(name, value) for name, value in self.info.items()}
+        return Profile.model_validate(fields)
