@@ -26,6 +26,7 @@ from clsim.api.event import (
     clSetUserEventStatus,
     clWaitForEvents,
 )
+from clsim.api.image import clCreateImage, clCreateImageWithProperties, clGetSupportedImageFormats
 from clsim.api.kernel import (
     clCreateKernel,
     clCreateKernelsInProgram,
@@ -111,6 +112,8 @@ __all__ = [
     "clCreateCommandQueueWithProperties",
     "clCreateContext",
     "clCreateContextFromType",
+    "clCreateImage",
+    "clCreateImageWithProperties",
     "clCreateKernel",
     "clCreateKernelsInProgram",
     "clCreateProgramWithBinary",
@@ -150,6 +153,7 @@ __all__ = [
     "clGetPlatformInfo",
     "clGetProgramBuildInfo",
     "clGetProgramInfo",
+    "clGetSupportedImageFormats",
     "clLinkProgram",
     "clReleaseCommandQueue",
     "clReleaseContext",

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from clsim import spec as cl
+from clsim.spec import info
 
 if TYPE_CHECKING:
     from clsim.objects.platform import Platform
@@ -101,7 +102,7 @@ def _packed(major: int, minor: int) -> int:
 
 
 def _queries(profile: Profile) -> dict[int, object]:
-    """The answer to every device query by its number, but those that name objects."""
+    """The answer to every query that a device of this version has, but those that name objects."""
     answers: dict[int, object] = {getattr(cl, name): value for name, value in profile.info.items()}
     answers.update(
         {
@@ -130,4 +131,9 @@ def _queries(profile: Profile) -> dict[int, object]:
                 cl.CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: [],
             }
         )
-    return answers
+    return {number: value for number, value in answers.items() if _has_query(profile, number)}
+
+
+def _has_query(profile: Profile, number: int) -> bool:
+    query = info.DEVICE.get(number)
+    return query is None or query.exists(profile.version, profile.extensions)

@@ -84,6 +84,8 @@ class Platform:
             from clsim import profiles
 
             profile = profiles.load(profile)
+        if claims == "honest":
+            profile = profile.honest()
         self.profile = profile
         self.label = f"platform {profile.platform_name}"
         self.execution = execution
