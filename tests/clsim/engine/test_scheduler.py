@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 
@@ -34,7 +35,7 @@ def test_times_are_ordered_and_commands_of_an_in_order_queue_do_not_overlap(any_
     spans = [times(event) for event in events]
     for queued, submit, start, end in spans:
         assert queued <= submit <= start < end
-    for before, after in zip(spans, spans[1:], strict=False):
+    for before, after in itertools.pairwise(spans):
         assert before[3] <= after[2]
 
 
@@ -139,7 +140,8 @@ def test_waiting_behind_a_blocked_command_of_an_in_order_queue_is_named_a_deadlo
     assert code_of(error) == cl.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
     (finding,) = host.platform.findings.of("deadlock")
     assert user.label in finding.message
-    assert behind.queue is not None and behind.queue.label in finding.message
+    assert behind.queue is not None
+    assert behind.queue.label in finding.message
 
 
 def test_a_wait_for_an_event_that_nobody_can_set_any_more_ends_in_an_error():
@@ -309,7 +311,9 @@ def test_a_blocking_command_whose_wait_list_failed_raises():
 
 
 @pytest.mark.parametrize(("quirk", "result"), [("continue", [9]), ("fail", [1])])
-def test_what_an_in_order_queue_does_behind_a_failure_is_the_profiles(quirk, result, profile_with, any_schedule):
+def test_what_an_in_order_queue_does_behind_a_failure_is_the_profiles(
+    quirk, result, profile_with, any_schedule
+):
     host = Host(profile_with(in_order_failure=quirk), schedule=any_schedule)
     queue = host.queue()
     user = api.clCreateUserEvent(host.context)
@@ -393,7 +397,8 @@ def test_callbacks_come_once_each_with_the_status_they_were_registered_for(any_s
     api.clFinish(queue)
     assert sorted(told) == [cl.CL_COMPLETE, cl.CL_RUNNING, cl.CL_SUBMITTED]
     api.clSetEventCallback(event, cl.CL_COMPLETE, told.append)
-    assert told[-1] == cl.CL_COMPLETE and len(told) == 4
+    assert told[-1] == cl.CL_COMPLETE
+    assert len(told) == 4
 
 
 def test_callbacks_of_a_user_event_that_fails_get_its_code():
@@ -450,7 +455,8 @@ def test_a_callback_never_runs_inside_another():
     again(0)
     for _ in range(10):
         api.clFinish(queue)
-    assert left == [0] and deepest == [1]
+    assert left == [0]
+    assert deepest == [1]
     assert host.platform.ledger.live("event") == 0
 
 

@@ -265,7 +265,9 @@ def test_the_bytes_of_ended_memory_are_given_back_although_a_kernel_refers_to_it
     content = np.zeros(1 << 16, np.uint8)
     buffer = host.buffer(content)
     kernel = host.kernel(ADD, buffer, np.int32(1))
-    data = weakref.ref(buffer.storage.data.base if buffer.storage.data.base is not None else buffer.storage.data)
+    data = weakref.ref(
+        buffer.storage.data.base if buffer.storage.data.base is not None else buffer.storage.data
+    )
     api.clReleaseMemObject(buffer)
     gc.collect()
     assert data() is None
