@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "Compilation", "Target", "compile_source", "dump", "load"]
 
 _HOMES = {
-    "Compilation": "compiler", "compile_source": "compiler", "FORMAT": "serial", "dump": "serial", "load": "serial",
+    "Compilation": "compiler", "compile_source": "compiler",
+    "FORMAT": "serial", "dump": "serial", "load": "serial",
 }  # fmt: skip
 
 

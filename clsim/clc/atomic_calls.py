@@ -11,7 +11,8 @@ from clsim.clc.types import FLOAT, INT, LONG, UINT, ULONG, Pointer, Scalar, Spac
 from clsim.clc.values import c_type
 
 _OPERATIONS = {
-    "add": 1, "sub": 1, "xchg": 1, "inc": 0, "dec": 0, "cmpxchg": 2, "min": 1, "max": 1, "and": 1, "or": 1, "xor": 1,
+    "add": 1, "sub": 1, "xchg": 1, "inc": 0, "dec": 0, "cmpxchg": 2,
+    "min": 1, "max": 1, "and": 1, "or": 1, "xor": 1,
 }  # fmt: skip
 _STEPS = {"inc": "add", "dec": "sub"}
 

@@ -54,7 +54,8 @@ _ROWS: tuple[tuple[str, tuple[int, ...], str, str], ...] = (
     ("float", _ALL, "G G", "acos acosh acospi asin asinh asinpi atan atanh atanpi cbrt ceil cos cosh cospi"
      " erf erfc exp exp2 exp10 expm1 fabs floor lgamma log log2 log10 log1p logb rint round rsqrt sin sinh"
      " sinpi sqrt tan tanh tanpi tgamma trunc degrees radians sign"),
-    ("float", _ALL, "G G G", "atan2 atan2pi copysign fdim fmod hypot maxmag minmag nextafter pow powr remainder"),
+    ("float", _ALL, "G G G", "atan2 atan2pi copysign fdim fmod hypot maxmag minmag nextafter pow powr"
+     " remainder"),
     ("float", _ALL, "G G G | G G S", "fmax fmin"),
     ("float", _ALL, "G G G G", "fma mad"),
     ("float", _ALL, "G G i | G G I", "ldexp"),
@@ -270,10 +271,12 @@ _GROUPS = " ".join(
     ]
 )
 _OTHERS = (
-    "get_sub_group_size get_max_sub_group_size get_num_sub_groups get_enqueued_num_sub_groups get_sub_group_id"
+    "get_sub_group_size get_max_sub_group_size get_num_sub_groups get_enqueued_num_sub_groups"
+    " get_sub_group_id"
     " get_sub_group_local_id sub_group_barrier to_global to_local to_private get_fence enqueue_kernel"
     " get_default_queue ndrange_1D ndrange_2D ndrange_3D enqueue_marker retain_event release_event"
-    " create_user_event is_valid_event set_user_event_status capture_event_profiling_info read_pipe write_pipe"
+    " create_user_event is_valid_event set_user_event_status capture_event_profiling_info read_pipe"
+    " write_pipe"
     " reserve_read_pipe reserve_write_pipe commit_read_pipe commit_write_pipe is_valid_reserve_id"
     " get_pipe_num_packets get_pipe_max_packets atomic_init atomic_work_item_fence atomic_flag_test_and_set"
     " atomic_flag_clear atomic_flag_test_and_set_explicit atomic_flag_clear_explicit"

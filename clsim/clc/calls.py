@@ -1,4 +1,4 @@
-"""Calls: of the program's own functions, and of the built-in ones that the table types (OpenCL C 6.9, 6.15)."""
+"""Calls: of the program's own functions, and of the built-in ones of the table (OpenCL C 6.9, 6.15)."""
 
 from __future__ import annotations
 
@@ -59,10 +59,9 @@ class Calls(Expressions):
     ) -> ir.Expr | RecordValue | NoValue:
         count, expected = len(node.args), len(symbol.parameters)
         if count != expected:
-            few = count < expected
             self.fail(
                 node.pos,
-                f"too {'few' if few else 'many'} arguments to function call, expected {expected}, have {count}",
+                self.wrong_arguments(expected, count),
                 (symbol.pos, f"'{symbol.name}' declared here"),
             )
         symbol.called_at = node.pos
@@ -97,6 +96,11 @@ class Calls(Expressions):
         self.copy_record(self.address(memory), value, node.pos)
         return self.address(memory)
 
+    @staticmethod
+    def wrong_arguments(expected: int, count: int) -> str:
+        few_or_many = "few" if count < expected else "many"
+        return f"too {few_or_many} arguments to function call, expected {expected}, have {count}"
+
     # ------------------------------------------------------------ table functions
 
     def work_item_call(self, name: str, node: ast.Call) -> ir.Expr:
@@ -110,10 +114,9 @@ class Calls(Expressions):
     def arguments(self, node: ast.Call, count: int) -> list[ir.Expr]:
         """The values of exactly `count` arguments."""
         if len(node.args) != count:
-            few = len(node.args) < count
             self.fail(
                 node.pos,
-                f"too {'few' if few else 'many'} arguments to function call, expected {count}, have {len(node.args)}",
+                self.wrong_arguments(count, len(node.args)),
             )
         return [self.rvalue(a) for a in node.args]
 

@@ -105,6 +105,10 @@ class Context:
         """Do what an expression does and drop its value."""
         raise NotImplementedError
 
+    def aside(self, node: ast.Expression) -> tuple[ir.Expr | RecordValue | NoValue, list[ir.Statement]]:
+        """An operand that may not be evaluated: its value and what it does."""
+        raise NotImplementedError
+
     def constant_integer(self, node: ast.Expression, what: str) -> int:
         raise NotImplementedError
 

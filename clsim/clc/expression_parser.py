@@ -40,6 +40,7 @@ class ExpressionParser:
         self.nesting = 0
         self.types: list[dict[str, str]] = [{}]
         self.taken: set[str] = set()
+        self.subscripted: set[str] = set()
 
     # ------------------------------------------------------------ tokens
 
@@ -263,8 +264,10 @@ class ExpressionParser:
             self.i += 1
             if spelling == "[":
                 self.enter()
-                left = ast.Index(pos, left, self.expression())
+                base, left = left, ast.Index(pos, left, self.expression())
                 self.expect("]")
+                if isinstance(base, ast.Name) and not isinstance(left.index, ast.Number):
+                    self.subscripted.add(base.name)
                 self.nesting -= 1
             elif spelling == "(":
                 self.enter()

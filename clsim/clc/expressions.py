@@ -8,13 +8,14 @@ operator becomes an `If` that sets a temporary.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from clsim.clc import constants, ir
 from clsim.clc import syntax as ast
-from clsim.clc.context import NO_VALUE
+from clsim.clc.casts import incompatible
+from clsim.clc.choices import Choices
 from clsim.clc.lexer import BadLiteral, character, number
-from clsim.clc.places import Places
-from clsim.clc.rules import compared, pointer, promote, same_pointee, usual
+from clsim.clc.rules import compared, pointer, promote
 from clsim.clc.symbols import (
     ComponentPlace,
     EnumConstant,
@@ -35,22 +36,20 @@ from clsim.clc.types import (
     Pointer,
     Record,
     Scalar,
-    Space,
     Type,
     Vector,
     Void,
-    vector,
 )  # fmt: skip
-from clsim.clc.values import c_type, is_null
+from clsim.clc.values import c_type
 
 _SPINE = 60
 """Operators in a chain after which a temporary cuts it, so that expression trees stay shallow."""
 
 
-class Expressions(Places):
+class Expressions(Choices):
     """Values of expressions."""
 
-    _rules: dict[type, Callable[..., ir.Expr | RecordValue | NoValue]] = {}
+    _rules: ClassVar[dict[type, Callable[..., ir.Expr | RecordValue | NoValue]]] = {}
 
     def call_value(self, node: ast.Call) -> ir.Expr | RecordValue | NoValue:
         raise NotImplementedError
@@ -99,14 +98,6 @@ class Expressions(Places):
 
     def call_effect(self, node: ast.Call) -> None:
         raise NotImplementedError
-
-    def aside(self, node: ast.Expression) -> tuple[ir.Expr | RecordValue | NoValue, list[ir.Statement]]:
-        """An operand that may not be evaluated: its value and what it does."""
-        outer, self.out = self.out, []
-        try:
-            return self.any_value(node), self.out
-        finally:
-            self.out = outer
 
     def constant_integer(self, node: ast.Expression, what: str) -> int:
         value, statements = self.aside(node)
@@ -183,12 +174,13 @@ class Expressions(Places):
         if self.is_place(node.a):
             return self.load(self.index_place(node), node.pos)
         base = self.rvalue(node.a)
-        if isinstance(base.type, Vector):
-            index = self.rvalue(node.index)
-            if not isinstance(index, ir.Const) or not 0 <= index.value < base.type.width:
-                self.not_yet(node.pos, "this subscript of a vector is")
-            return self.component(base, int(index.value))
-        return self.load(self.index_place(node), node.pos)
+        if not isinstance(base.type, Vector):
+            return self.load(self.pointer_index(base, self.rvalue(node.index), node), node.pos)
+        memory = self.private_memory("vector", base.type, node.pos)
+        whole = MemoryPlace(self.address(memory), base.type, False, False, memory.align)
+        self.store(whole, base, node.pos)
+        place = self.subscripted_vector(whole, self.rvalue(node.index), node)
+        return self.load(place, node.pos)
 
     def member_value(self, node: ast.Member) -> ir.Expr | RecordValue:
         if node.arrow or self.is_place(node.a):
@@ -399,7 +391,7 @@ class Expressions(Places):
             left = self.must_be_value(self.load(place, node.pos), node.pos)
             value = self.operate(node.op, left, right, node.pos)
             if isinstance(value.type, Vector) and isinstance(place.type, Scalar):
-                self.fail(node.pos, _incompatible(place.type, value))
+                self.fail(node.pos, incompatible(place.type, value))
         else:
             value = self.rvalue(node.b)
         value = self.implicit(value, place.type, node.pos, "assign")
@@ -424,218 +416,6 @@ class Expressions(Places):
         assert isinstance(place, MemoryPlace)
         self.copy_record(place.pointer, value, node.pos)
         return RecordValue(value.type, place.pointer)
-
-    # ------------------------------------------------------------ conditional
-
-    def conditional_value(self, node: ast.Conditional) -> ir.Expr | RecordValue | NoValue:
-        test = self.rvalue(node.test)
-        a, a_does = self.aside(node.a)
-        b, b_does = self.aside(node.b)
-        if isinstance(test.type, Vector):
-            self.out += a_does + b_does
-            return self.vector_select(node, test, a, b)
-        test = self.condition_of(test, node.test.pos)
-        if isinstance(a, NoValue) or isinstance(b, NoValue):
-            self.out.append(ir.If(test, tuple(a_does), tuple(b_does), self.loc(node.pos)))
-            return NO_VALUE
-        record: Record | None = None
-        if isinstance(a, RecordValue) or isinstance(b, RecordValue):
-            if not isinstance(a, RecordValue) or not isinstance(b, RecordValue) or a.type is not b.type:
-                self.fail(node.pos, f"incompatible operand types ('{a.type}' and '{b.type}')")
-            record = a.type
-            a, b = a.pointer, b.pointer
-            common = pointer(record, self.common_space(a, b, node.pos), True)
-            a, b = self.retype(a, common), self.retype(b, common)
-        else:
-            a, b = self.same_type(a, b, node.pos)
-        value: ir.Expr
-        if isinstance(test, ir.Const):
-            self.out += a_does if test.value else b_does
-            value = a if test.value else b
-        elif not a_does and not b_does:
-            value = ir.Cond(a.type, test, a, b)
-        else:
-            var = self.temporary(a.type)
-            a_does.append(ir.Assign(var, a))
-            b_does.append(ir.Assign(var, b))
-            self.out.append(ir.If(test, tuple(a_does), tuple(b_does), self.loc(node.pos)))
-            value = ir.Read(var, var.type)
-        return RecordValue(record, value) if record is not None else value
-
-    def common_space(self, a: ir.Expr, b: ir.Expr, pos: int) -> Space:
-        assert isinstance(a.type, Pointer)
-        assert isinstance(b.type, Pointer)
-        if a.type.space is not b.type.space:
-            self.not_yet(pos, "a choice between records in different address spaces is")
-        return a.type.space
-
-    def conditional_effect(self, node: ast.Conditional) -> None:
-        test = self.rvalue(node.test)
-        if isinstance(test.type, Vector):
-            self.conditional_value(node)
-            return
-        blocks: list[tuple[ir.Statement, ...]] = []
-        for side in (node.a, node.b):
-            outer, self.out = self.out, []
-            try:
-                self.effect(side)
-                blocks.append(tuple(self.out))
-            finally:
-                self.out = outer
-        self.out.append(
-            ir.If(self.condition_of(test, node.test.pos), blocks[0], blocks[1], self.loc(node.pos))
-        )
-
-    def same_type(self, a: ir.Expr, b: ir.Expr, pos: int) -> tuple[ir.Expr, ir.Expr]:
-        """The two sides of `?:` brought to their common type."""
-        ta, tb = a.type, b.type
-        if ta is tb and not isinstance(ta, Scalar):
-            return a, b
-        if isinstance(ta, Scalar) and isinstance(tb, Scalar):
-            type_ = usual(ta, tb)
-            if ta is tb is BOOL:
-                return a, b
-            return self.convert(a, type_), self.convert(b, type_)
-        if isinstance(ta, Vector) or isinstance(tb, Vector):
-            return self.vector_operands(a, b, pos)
-        if isinstance(ta, Pointer) and is_null(b):
-            return a, ir.Const(ta, 0)
-        if isinstance(tb, Pointer) and is_null(a):
-            return ir.Const(tb, 0), b
-        if not isinstance(ta, Pointer) or not isinstance(tb, Pointer):
-            self.fail(pos, f"incompatible operand types ('{c_type(a)}' and '{c_type(b)}')")
-        if ta.space is not tb.space:
-            self.fail(
-                pos,
-                f"conditional operator with the second and third operands of type ('{ta}' and '{tb}') which are"
-                " pointers to non-overlapping address spaces",
-            )
-        if not same_pointee(ta.pointee, tb.pointee):
-            self.warn(pos, f"pointer type mismatch ('{ta}' and '{tb}')")
-        pointee = tb.pointee if isinstance(ta.pointee, Void) else ta.pointee
-        both = pointer(pointee, ta.space, ta.const or tb.const, ta.volatile or tb.volatile)
-        return self.retype(a, both), self.retype(b, both)
-
-    def vector_select(
-        self,
-        node: ast.Conditional,
-        test: ir.Expr,
-        a: ir.Expr | RecordValue | NoValue,
-        b: ir.Expr | RecordValue | NoValue,
-    ) -> ir.Expr:
-        """`?:` with a vector condition chooses each component by the condition's sign bit."""
-        a, b = self.must_be_value(a, node.a.pos), self.must_be_value(b, node.b.pos)
-        test_type = test.type
-        assert isinstance(test_type, Vector)
-        if isinstance(a.type, Scalar) and isinstance(b.type, Scalar):
-            common = usual(a.type, b.type)
-            a, b = self.convert(a, common), self.convert(b, common)
-            a = self.convert(a, vector(common, test_type.width))
-        a, b = self.vector_operands(a, b, node.pos)
-        type_ = a.type
-        assert isinstance(type_, Vector)
-        if not test_type.elem.is_integer:
-            self.fail(node.test.pos, f"used type '{test_type}' where integer vector is required")
-        if type_.width != test_type.width or type_.elem.size != test_type.elem.size:
-            self.fail(
-                node.pos,
-                f"vector condition type '{test_type}' and result type '{type_}' do not have the same number of elements and size",
-            )
-        return ir.Builtin("select", type_, (b, a, test), self.loc(node.pos))
-
-    # ------------------------------------------------------------ casts and vector literals
-
-    def cast_value(self, node: ast.Cast) -> ir.Expr | RecordValue | NoValue:
-        to = self.qualified(node.type).type
-        if isinstance(to, Void):
-            self.effect(node.a)
-            return NO_VALUE
-        value = self.any_value(node.a)
-        if isinstance(value, RecordValue):
-            if value.type is to:
-                return value
-            self.fail(
-                node.pos, f"operand of type '{value.type}' where arithmetic or pointer type is required"
-            )
-        value = self.must_be_value(value, node.pos)
-        return self.cast(value, to, node.pos)
-
-    def cast(self, value: ir.Expr, to: Type, pos: int) -> ir.Expr:
-        """An explicit cast."""
-        of = value.type
-        if isinstance(to, Scalar) and isinstance(of, Scalar):
-            return self.convert(value, to)
-        if isinstance(to, Vector) and isinstance(of, Scalar):
-            return self.convert(value, to)
-        if isinstance(to, Vector) and isinstance(of, Vector):
-            if to is of:
-                return value
-            self.fail(
-                pos,
-                f"invalid conversion between ext-vector type '{to}' and '{of}'; use convert_{to} or as_{to}",
-            )
-        if isinstance(to, Pointer):
-            if isinstance(of, Pointer):
-                return self.cast_pointer(value, of, to, pos)
-            if isinstance(of, Scalar) and of.is_integer:
-                if isinstance(value, ir.Const):
-                    return ir.Const(to, int(value.value) & ((1 << 64) - 1))
-                return ir.Convert(to, self.convert(value, ULONG))
-        if isinstance(of, Pointer) and isinstance(to, Scalar) and to.is_integer:
-            if to is BOOL:
-                return self.truth(value)
-            return self.convert(ir.Convert(ULONG, value), to)
-        if isinstance(to, (Array, Record)):
-            self.fail(pos, f"used type '{to}' where arithmetic or pointer type is required")
-        if to == of:
-            return value
-        return self.fail(pos, f"invalid conversion between '{to}' and '{c_type(value)}'")
-
-    def cast_pointer(self, value: ir.Expr, of: Pointer, to: Pointer, pos: int) -> ir.Expr:
-        if is_null(value):
-            return ir.Const(to, 0)
-        if of.space is not to.space:
-            self.fail(pos, f"casting '{of}' to type '{to}' changes address space of pointer")
-        return self.retype(value, to)
-
-    def vector_literal(self, node: ast.VectorLiteral) -> ir.Expr:
-        type_ = self.qualified(node.type).type
-        values = [self.rvalue(item) for item in node.items]
-        if not isinstance(type_, Vector):
-            if len(values) == 1:
-                return self.cast(values[0], type_, node.pos)
-            self.fail(node.pos, f"a list of values cannot make a '{type_}'")
-        if len(values) == 1:
-            return self.cast(values[0], type_, node.pos)
-        parts: list[ir.Expr] = []
-        count = 0
-        for value, item in zip(values, node.items, strict=True):
-            if isinstance(value.type, Vector):
-                if value.type.elem is not type_.elem:
-                    self.fail(item.pos, _incompatible(type_.elem, value, "initializing"))
-                count += value.type.width
-            elif isinstance(value.type, Scalar):
-                value = self.convert(value, type_.elem)
-                count += 1
-            else:
-                self.fail(item.pos, _incompatible(type_.elem, value, "initializing"))
-            parts.append(value)
-        if count != type_.width:
-            self.fail(node.pos, self.wrong_count(type_, count))
-        return ir.Build(type_, tuple(parts))
-
-    def wrong_count(self, type_: Vector, count: int) -> str:
-        few_or_many = "few" if count < type_.width else "many"
-        return (
-            f"too {few_or_many} elements in vector initialization"
-            f" (expected {type_.width} elements, have {count})"
-        )
-
-
-def _incompatible(to: Type, value: ir.Expr, how: str = "assigning to") -> str:
-    if how == "initializing":
-        return f"initializing '{to}' with an expression of incompatible type '{c_type(value)}'"
-    return f"assigning to '{to}' from incompatible type '{c_type(value)}'"
 
 
 Expressions._rules = {

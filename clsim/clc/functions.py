@@ -146,7 +146,10 @@ class Functions(Statements):
             if isinstance(type_.pointee, Pointer):
                 return "kernel parameter cannot be declared as a pointer to a pointer"
             if type_.space not in _KERNEL_SPACES:
-                return "pointer arguments to kernel functions must reside in '__global', '__constant' or '__local' address space"
+                return (
+                    "pointer arguments to kernel functions must reside in '__global', '__constant' or"
+                    " '__local' address space"
+                )
             if isinstance(type_.pointee, Record) and holds_pointer(type_.pointee):
                 return "struct kernel parameters may not contain pointers"
             return ""
@@ -203,7 +206,7 @@ class Functions(Statements):
             )  # fmt: skip
         symbol.defined = True
         symbol.pos = node.declarator.pos
-        self.state = FunctionState(symbol, node.taken)
+        self.state = FunctionState(symbol, node.taken, node.subscripted)
         self.out = []
         self.scopes.open()
         try:
@@ -243,7 +246,7 @@ class Functions(Statements):
             symbol.pointer = ir.Read(var, var.type)
         else:
             var = ir.Var(name, type_)
-            if name in self.state.taken:
+            if self.lives_in_memory(name, type_):
                 symbol.memory = self.private_memory(name, type_, pos)
                 self.out.append(
                     ir.Store(self.address(symbol.memory), ir.Read(var, type_), type_.align, self.loc(pos))

@@ -1,4 +1,4 @@
-"""Where the fields of a struct or union lie (OpenCL C 6.3.5, C99 6.7.2.1, the attributes packed and aligned)."""
+"""Where the fields of a struct or union lie (OpenCL C 6.3.5, C99 6.7.2.1, packed and aligned)."""
 
 from __future__ import annotations
 

@@ -60,11 +60,11 @@ class Parser(DeclarationParser):
             for _, parameter in first.parameters:
                 if self.type_kind(parameter.name):
                     scope[parameter.name] = ""
-        self.taken = set()
+        self.taken, self.subscripted = set(), set()
         self.types.append(scope)
         body = self.compound()
         self.types.pop()
-        return ast.FunctionDefinition(pos, specifiers, declarator, body, self.taken)
+        return ast.FunctionDefinition(pos, specifiers, declarator, body, self.taken, self.subscripted)
 
     def skip_declaration(self, start: int) -> None:
         """Behind the `;` or the closing brace that ends the declaration which began at token `start`."""

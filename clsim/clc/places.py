@@ -101,6 +101,12 @@ class Places(Values):
         index = self.rvalue(node.index)
         if isinstance(base.type, Vector) and whole is not None:
             return self.subscripted_vector(whole, index, node)
+        place = self.pointer_index(base, index, node)
+        if isinstance(whole, MemoryPlace) and isinstance(whole.type, Array):
+            place.align = min(place.align, whole.align)
+        return place
+
+    def pointer_index(self, base: ir.Expr, index: ir.Expr, node: ast.Index) -> MemoryPlace:
         if not isinstance(base.type, Pointer) and isinstance(index.type, Pointer):
             base, index = index, base
         type_ = base.type
@@ -119,24 +125,41 @@ class Places(Values):
         return isinstance(node, ast.Name) and isinstance(self.names.get(node.name), EnumConstant)
 
     def subscripted_vector(self, base: Place, index: ir.Expr, node: ast.Index) -> Place:
-        if not isinstance(index, ir.Const):
-            self.not_yet(node.pos, "a vector subscript that is not a constant is")
-        vector_type = base.type
-        assert isinstance(vector_type, Vector)
-        if not 0 <= index.value < vector_type.width:
-            self.fail(node.index.pos, f"vector subscript {index.value} is outside of '{vector_type}'")
-        return self.components(base, (int(index.value),))
+        """`v[i]`, which clang takes although the standard has no such thing."""
+        type_ = base.type
+        assert isinstance(type_, Vector)
+        if not isinstance(index.type, Scalar) or not index.type.is_integer:
+            self.fail(node.index.pos, "vector subscript is not an integer")
+        if isinstance(index, ir.Const):
+            if not 0 <= index.value < type_.width:
+                self.fail(node.index.pos, f"vector subscript {index.value} is outside of '{type_}'")
+            return self.components(base, (int(index.value),))
+        if not isinstance(base, MemoryPlace):
+            self.not_yet(node.pos, "writing a component that varies of this vector is")
+        return self.vector_element(base, index, node.pos)
+
+    def vector_element(self, base: MemoryPlace, index: ir.Expr, pos: int) -> MemoryPlace:
+        """A component of a vector in memory by a varying index."""
+        type_, of = base.type, base.pointer.type
+        assert isinstance(type_, Vector)
+        assert isinstance(of, Pointer)
+        elem = pointer(type_.elem, of.space, base.const, base.volatile)
+        at = self.offset(self.retype(base.pointer, elem), index, pos)
+        return MemoryPlace(at, type_.elem, base.const, base.volatile, min(base.align, type_.elem.align))
 
     def member_place(self, node: ast.Member) -> Place:
         if node.arrow:
-            base: Place = self.pointee_place(self.rvalue(node.a), node.pos)
+            value = self.rvalue(node.a)
+            if not isinstance(value.type, Pointer):
+                self.fail(node.pos, f"member reference type '{value.type}' is not a pointer")
+            base: Place = self.pointee_place(value, node.pos)
         elif self.is_place(node.a):
             base = self.place(node.a)
         else:
-            value = self.any_value(node.a)
-            if not isinstance(value, RecordValue):
+            record = self.any_value(node.a)
+            if not isinstance(record, RecordValue):
                 self.fail(node.pos, "expression is not assignable")
-            base = MemoryPlace(value.pointer, value.type, False, False, value.type.align)
+            base = MemoryPlace(record.pointer, record.type, False, False, record.type.align)
         type_ = base.type
         if isinstance(type_, Vector):
             return self.components(base, self.swizzle(type_, node.name, node.pos))
@@ -242,7 +265,8 @@ class Places(Values):
         if type_ is HALF and not self.target.has_half:
             self.fail(
                 pos,
-                f"loading directly from pointer to type '{type_}' requires cl_khr_fp16. Use vector data load builtin functions instead",
+                f"loading directly from pointer to type '{type_}' requires cl_khr_fp16."
+                " Use vector data load builtin functions instead",
             )
         return ir.Load(type_, place.pointer, place.align, self.loc(pos), place.volatile)
 
@@ -276,7 +300,8 @@ class Places(Values):
             if place.type is HALF and not self.target.has_half:
                 self.fail(
                     pos,
-                    f"assigning directly to pointer to type '{place.type}' requires cl_khr_fp16. Use vector data store builtin functions instead",
+                    f"assigning directly to pointer to type '{place.type}' requires cl_khr_fp16."
+                    " Use vector data store builtin functions instead",
                 )
             self.out.append(ir.Store(place.pointer, value, place.align, self.loc(pos), place.volatile))
 

@@ -1,4 +1,4 @@
-"""Conversions between types: promotions, the usual arithmetic ones, what one type may become (OpenCL C 6.2)."""
+"""Conversions between types: promotions, the usual arithmetic ones, pointer types (OpenCL C 6.2)."""
 
 from __future__ import annotations
 

@@ -125,14 +125,15 @@ class _Writer:
         return [
             f.name, [self.parameter(p) for p in f.parameters], self.types.index(f.result), self.block(f.body),
             f.is_kernel, [a.required_work_group_size, a.work_group_size_hint, a.vec_type_hint],
-            [self.memory(m) for m in f.memories], self.loc(f.loc), f.uses_barrier, f.operations, f.bytes_moved,
+            [self.memory(m) for m in f.memories], self.loc(f.loc), f.uses_barrier, f.operations,
+            f.bytes_moved,
         ]  # fmt: skip
 
     def parameter(self, p: ir.Parameter) -> list[Any]:
         record = -1 if p.record is None else self.types.index(p.record)
         return [
-            self.var(p.var), p.type_name, p.space.value, sorted(p.qualifiers), p.access, p.may_read, p.may_write,
-            record,
+            self.var(p.var), p.type_name, p.space.value, sorted(p.qualifiers), p.access, p.may_read,
+            p.may_write, record,
         ]  # fmt: skip
 
     def node(self, node: Any) -> int:
@@ -275,10 +276,11 @@ class _Reader:
         )
         required, hint, vec_type = attributes
         return ir.Function(
-            _text(name), tuple(self.parameter(p) for p in _list(parameters)), self.type(result), self.block(body),
+            _text(name), tuple(self.parameter(p) for p in _list(parameters)), self.type(result),
+            self.block(body),
             _flag(is_kernel), ir.Attributes(_sizes(required), _sizes(hint), _text(vec_type)),
-            tuple(self.memory(m) for m in _list(memories)), self.loc(loc), _flag(barrier), _integer(operations),
-            _integer(moved),
+            tuple(self.memory(m) for m in _list(memories)), self.loc(loc), _flag(barrier),
+            _integer(operations), _integer(moved),
         )  # fmt: skip
 
     def parameter(self, row: Any) -> ir.Parameter:
@@ -289,8 +291,8 @@ class _Reader:
         if of is not None and self.var(var).type != pointer(of, Space.PRIVATE):
             raise ValueError("a record parameter is no pointer to its copy")
         return ir.Parameter(
-            self.var(var), _text(type_name), _SPACES[space], frozenset(_text(q) for q in _list(qualifiers)), access,
-            _flag(may_read), _flag(may_write), of,
+            self.var(var), _text(type_name), _SPACES[space], frozenset(_text(q) for q in _list(qualifiers)),
+            access, _flag(may_read), _flag(may_write), of,
         )  # fmt: skip
 
     def type(self, index: Any) -> Any:

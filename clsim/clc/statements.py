@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from clsim.clc import ir
 from clsim.clc import syntax as ast
@@ -11,14 +12,14 @@ from clsim.clc.initialisers import Initialisers
 from clsim.clc.rules import promote
 from clsim.clc.symbols import Qualified, RecordValue, TypedefName, Variable
 from clsim.clc.typenames import INCOMPLETE
-from clsim.clc.types import HALF, Array, Opaque, Record, Scalar, Space, Type, Void
+from clsim.clc.types import HALF, Array, Opaque, Record, Scalar, Space, Type, Vector, Void
 from clsim.clc.words import SINGLE_WORD_TYPES
 
 
 class Statements(Initialisers):
     """Statements."""
 
-    _statement_rules: dict[type, Callable[..., None]] = {}
+    _statement_rules: ClassVar[dict[type, Callable[..., None]]] = {}
 
     def statement(self, node: ast.Statement | ast.Declaration) -> None:
         """Lower a statement; an error in it is told and the next one goes on."""
@@ -113,7 +114,7 @@ class Statements(Initialisers):
         labels: tuple[int, ...] | None,
         hoisted: list[ir.Statement],
     ) -> None:
-        """Close the case that is being written. Its declarations come before the switch: later cases see them."""
+        """Close the case being written. Its declarations go before the switch, as later cases see them."""
         block: list[ir.Statement] = []
         for statement in self.out:
             named = isinstance(statement, ir.Declare) and not (
@@ -325,7 +326,7 @@ class Statements(Initialisers):
             )
             return
         align = self.aligned(declarator.attributes + ([] if specifiers.record else specifiers.attributes))
-        if isinstance(type_, (Array, Record)) or name in self.state.taken:
+        if self.lives_in_memory(name, type_):
             self.scopes.declare(name, symbol)
             symbol.memory = self.private_memory(name, type_, pos, align)
             if initial is not None:
@@ -345,6 +346,12 @@ class Statements(Initialisers):
             if declared.const and not declared.volatile and isinstance(value, ir.Const):
                 symbol.constant = value
 
+    def lives_in_memory(self, name: str, type_: Type) -> bool:
+        """Whether a variable must have an address: an aggregate, or one that is pointed to or indexed."""
+        if isinstance(type_, (Array, Record)) or name in self.state.taken:
+            return True
+        return isinstance(type_, Vector) and name in self.state.subscripted
+
     def implicit_event(self, initial: ast.Expression) -> None:
         """The initialiser of an event: another event or 0; only what it does matters."""
         value = self.rvalue(initial)
@@ -357,6 +364,12 @@ class Statements(Initialisers):
         qualifiers = specifiers.qualifiers
         if "static" in qualifiers and declared.space is not Space.CONSTANT:
             self.fail(pos, "variables in function scope cannot be declared static")
+        for word in ("register", "auto"):
+            if word in qualifiers and self.standard < (2, 0):
+                version = "{}.{}".format(*self.standard)
+                self.fail(
+                    pos, f"OpenCL C version {version} does not support the '{word}' storage class specifier"
+                )
         if "extern" in qualifiers:
             self.fail(pos, "'extern' inside a function is not supported by clsim yet")
         if declared.space is Space.GLOBAL:
@@ -382,7 +395,8 @@ class Statements(Initialisers):
         if self.scopes.depth > 1:
             self.fail(
                 pos,
-                "variables in the local address space can only be declared in the outermost scope of a kernel function",
+                "variables in the local address space can only be declared in the outermost scope of a kernel"
+                " function",
             )
         if initial is not None:
             self.fail(pos, "'__local' variable cannot have an initializer")

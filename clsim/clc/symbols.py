@@ -171,6 +171,7 @@ class FunctionState:
 
     symbol: FunctionSymbol
     taken: set[str]
+    subscripted: set[str] = field(default_factory=set)
     result_pointer: ir.Var | None = None
     memories: list[ir.Memory] = field(default_factory=list)
     temporaries: int = 0

@@ -259,13 +259,14 @@ class Declaration:
 
 @dataclass(eq=False, slots=True)
 class FunctionDefinition:
-    """`taken` are the names whose address is taken somewhere in the body."""
+    """`taken` are the names whose address is taken in the body, `subscripted` those with a varying index."""
 
     pos: int
     specifiers: Specifiers
     declarator: Declarator
     body: Compound
     taken: set[str]
+    subscripted: set[str]
 
 
 # ---------------------------------------------------------------- statements

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clsim.clc import layout
+from clsim.clc import ir, layout
 from clsim.clc import syntax as ast
 from clsim.clc.context import Context
 from clsim.clc.rules import pointer
@@ -32,7 +32,8 @@ _TYPE_ATTRIBUTES = frozenset({"packed", "aligned", "ext_vector_type", "vector_si
 _FUNCTION_ATTRIBUTES = frozenset(
     {
         "reqd_work_group_size", "work_group_size_hint", "vec_type_hint", "intel_reqd_sub_group_size",
-        "overloadable", "always_inline", "noinline", "pure", "const", "unused", "used", "nothrow", "convergent",
+        "overloadable", "always_inline", "noinline", "pure", "const", "unused", "used", "nothrow",
+        "convergent",
         "flatten", "deprecated", "visibility", "opencl_unroll_hint", "nosvm", "may_alias",
         "address_space", "warn_unused_result",
     }
@@ -253,6 +254,9 @@ class TypeNames(Context):
         self.complete(elem, part.pos, "array element")
         if part.size is None:
             return INCOMPLETE
+        value, statements = self.aside(part.size)
+        if statements or not isinstance(value, ir.Const):
+            self.fail(part.size.pos, "variable length arrays are not supported in OpenCL")
         count = self.constant_integer(part.size, "array size")
         if count < 0:
             self.fail(part.size.pos, "array size is negative")

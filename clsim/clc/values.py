@@ -286,7 +286,8 @@ class Values(TypeNames):
         if ta.space is not tb.space:
             self.fail(
                 pos,
-                f"comparison between ('{ta}' and '{tb}') which are pointers to non-overlapping address spaces",
+                f"comparison between ('{ta}' and '{tb}') which are pointers to non-overlapping address"
+                " spaces",
             )
         if not same_pointee(ta.pointee, tb.pointee):
             self.warn(pos, f"comparison of distinct pointer types ('{ta}' and '{tb}')")

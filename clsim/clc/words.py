@@ -68,7 +68,8 @@ _COMBINATIONS: dict[Type, str] = {
     USHORT: "unsigned short|unsigned short int",
     INT: "int|signed|signed int",
     UINT: "unsigned|unsigned int",
-    LONG: "long|long int|signed long|signed long int|long long|long long int|signed long long|signed long long int",
+    LONG: "long|long int|signed long|signed long int|long long|long long int|signed long long"
+    "|signed long long int",
     ULONG: "unsigned long|unsigned long int|unsigned long long|unsigned long long int",
     HALF: "half",
     FLOAT: "float",
@@ -124,13 +125,13 @@ TYPE_STARTERS = frozenset(
         *SINGLE_WORD_TYPES, *COMBINING, *SPACES, *QUALIFIERS, *TYPEOF, "struct", "union", "enum",
         "__attribute__", "__attribute", "__extension__",
     }
-) | frozenset(name for name in RESERVED if name not in ("goto", "asm", "__asm", "__asm__", "_Generic"))  # fmt: skip
+) | (frozenset(RESERVED) - {"goto", "asm", "__asm", "__asm__", "_Generic"})  # fmt: skip
 """Words with which a declaration or a type name may begin."""
 
 KEYWORDS = TYPE_STARTERS | frozenset(
     {
         "if", "else", "for", "while", "do", "switch", "case", "default", "break", "continue", "return",
-        "goto", "sizeof", "__alignof__", "__alignof", "_Alignof", "vec_step", "asm", "__asm", "__asm__", "_Generic",
-        "_Static_assert",
+        "goto", "sizeof", "__alignof__", "__alignof", "_Alignof", "vec_step", "asm", "__asm", "__asm__",
+        "_Generic", "_Static_assert",
     }
 )  # fmt: skip
