@@ -14,8 +14,9 @@ from typing import Any, ClassVar, cast
 
 import pyopencl as cl
 
-from runtime.cl.codes import ErrorCode, error_name
-from runtime.cl.interface import CLError, CLObject, Event
+from runtime.cl._wrapper import Wrapper
+from runtime.cl.codes import ErrorCode
+from runtime.cl.interface import CLError, Event
 
 _STANDARD_ROUTINES = {
     # pyopencl names some routines after its own classes and functions.
@@ -29,27 +30,17 @@ _STANDARD_ROUTINES = {
 }
 
 
-class Owned(CLObject):
-    """An object that owns one reference, held by the pyopencl object in `_raw`; None once released."""
+class Owned(Wrapper):
+    """A wrapper whose `_raw` is a pyopencl object that owns a reference; None once released."""
 
-    __slots__ = ("_raw",)
+    __slots__ = ()
 
-    _raw: Any
-    _kind: ClassVar[str]
-    _code_when_released: ClassVar[ErrorCode]
     _count_query: ClassVar[int]
     _count_routine: ClassVar[str]
 
-    def live(self, routine: str, code: ErrorCode | None = None) -> Any:
-        """The pyopencl object; raises `code` (the type's own if None) where it was released."""
-        raw = self._raw
-        if raw is None:
-            raise CLError(code or self._code_when_released, routine, f"this {self._kind} was released")
-        return raw
-
-    @property
-    def native(self) -> Any:
-        return self.live("native")
+    def __init__(self, raw: Any, *, borrowed: bool = False) -> None:
+        self._raw = raw
+        self._borrowed = borrowed
 
     @property
     def handle(self) -> int:
@@ -60,30 +51,9 @@ class Owned(CLObject):
         with calling(self._count_routine):
             return cast(int, self.live(self._count_routine).get_info(self._count_query))
 
-    @property
-    def released(self) -> bool:
-        return self._raw is None
-
     def release(self) -> None:
-        if self._raw is None:
-            self.live(f"clRelease{_standard_type(self._kind)}")
+        self.check_release()
         self._raw = None
-
-    def __eq__(self, other: object) -> bool:
-        """Wrappers of one object are not equal: each owns a reference of its own. Compare `handle`."""
-        return self is other
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __repr__(self) -> str:
-        state = "released" if self._raw is None else f"at {self.handle:#x}"
-        return f"<pyopencl {self._kind} {state}>"
-
-
-def _standard_type(kind: str) -> str:
-    names = {"queue": "CommandQueue", "buffer": "MemObject", "user event": "Event"}
-    return names.get(kind, kind.capitalize())
 
 
 class calling:  # noqa: N801 - reads as a word of a `with` statement
@@ -142,15 +112,3 @@ def _waitable(event: object, routine: str, code: ErrorCode) -> Any:
 def events_to_wait_for(events: Iterable[Event]) -> list[Any]:
     """The pyopencl events for `clWaitForEvents`, which has a code of its own for a released one."""
     return [_waitable(event, "clWaitForEvents", ErrorCode.CL_INVALID_EVENT) for event in events]
-
-
-def at_least(value: int, lowest: int, what: str, routine: str, code: ErrorCode) -> int:
-    """`value` where it is an integer of at least `lowest`; raises `code` otherwise."""
-    if value < lowest:
-        raise CLError(code, routine, f"{what} is {value}, but must be {lowest} or more")
-    return value
-
-
-def described(code: int) -> str:
-    """A code as text, for messages about a command's failure."""
-    return f"{error_name(code)} ({code})"

@@ -93,12 +93,12 @@ class Event(Owned, interface.Event):
     __slots__ = ("_queue",)
 
     _kind = "event"
-    _code_when_released = ErrorCode.CL_INVALID_EVENT
+    _invalid = ErrorCode.CL_INVALID_EVENT
     _count_query = cl.event_info.REFERENCE_COUNT
     _count_routine = "clGetEventInfo"
 
     def __init__(self, raw: Any) -> None:
-        self._raw = raw
+        super().__init__(raw)
         self._queue: Queue | None = None
 
     def retain(self) -> Event:
@@ -106,9 +106,7 @@ class Event(Owned, interface.Event):
 
     def release(self) -> None:
         super().release()
-        queue, self._queue = self._queue, None
-        if queue is not None and not queue.released:
-            queue.release()
+        self._queue = None
 
     @property
     def status(self) -> int:
@@ -126,9 +124,7 @@ class Event(Owned, interface.Event):
 
         if self._queue is None:
             with calling("clGetEventInfo"):
-                raw = self.live("clGetEventInfo").get_info(cl.event_info.COMMAND_QUEUE)
-                if raw is not None:
-                    self._queue = Queue.adopt(raw)
+                self._queue = Queue.borrow(self.live("clGetEventInfo").get_info(cl.event_info.COMMAND_QUEUE))
         return self._queue
 
     def wait(self) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import pyopencl as cl
 
 from runtime.cl import interface
-from runtime.cl._pyopencl_base import Owned, at_least, calling, wait_list
+from runtime.cl._pyopencl_base import Owned, calling, wait_list
 from runtime.cl._pyopencl_events import Event
+from runtime.cl._wrapper import at_least, host_view
 from runtime.cl.codes import ErrorCode, MapFlags, MemFlags
 from runtime.cl.interface import CLError
 
@@ -34,12 +35,12 @@ class Buffer(Owned, interface.Buffer):
     __slots__ = ("_host", "_size", "_users")
 
     _kind = "buffer"
-    _code_when_released = ErrorCode.CL_INVALID_MEM_OBJECT
+    _invalid = ErrorCode.CL_INVALID_MEM_OBJECT
     _count_query = cl.mem_info.REFERENCE_COUNT
     _count_routine = "clGetMemObjectInfo"
 
     def __init__(self, raw: Any, size: int, host: memoryview | None) -> None:
-        self._raw = raw
+        super().__init__(raw)
         self._size = size
         self._host = host  # with USE_HOST_PTR: the memory that the buffer lives in
         self._users: weakref.WeakSet[Any] | None = None
@@ -50,11 +51,11 @@ class Buffer(Owned, interface.Buffer):
         return Buffer(raw, self._size, self._host)
 
     def release(self) -> None:
-        if self._raw is not None:
-            users, self._users = self._users, None
-            for user in users or ():
-                user.argument_released(self)
-            self._raw.release()  # also where somebody else still holds pyopencl's object
+        self.check_release()
+        users, self._users = self._users, None
+        for user in users or ():
+            user.argument_released(self)
+        self._raw.release()  # also where somebody else still holds pyopencl's object
         super().release()
         self._host = None
 
@@ -98,16 +99,6 @@ def create_buffer(context: Any, size: int, flags: MemFlags, host: HostMemory | N
     with calling(routine, lambda: f"{size} bytes with flags {flags!r}"):
         raw = cl.Buffer(context, int(flags), size, view)
     return Buffer(raw, size, view if flags & MemFlags.USE_HOST_PTR else None)
-
-
-def host_view(memory: HostMemory, routine: str, *, writable: bool = False) -> memoryview:
-    """A view of host memory; raises BufferError where it is not contiguous, or not writable but must be."""
-    view = memoryview(memory)
-    if not view.c_contiguous:
-        raise BufferError(f"{routine}: the host memory is not C-contiguous")
-    if writable and view.readonly:
-        raise BufferError(f"{routine}: the host memory is read-only, but is to be written")
-    return view
 
 
 class MappedMemory(interface.MappedMemory):

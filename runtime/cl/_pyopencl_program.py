@@ -15,6 +15,7 @@ import pyopencl as cl
 from runtime.cl import interface
 from runtime.cl._pyopencl_base import Owned, calling, code_of, translated
 from runtime.cl._pyopencl_memory import Buffer
+from runtime.cl._scalars import pack, packed_as
 from runtime.cl.codes import BuildStatus, ErrorCode
 from runtime.cl.interface import BuildError, CLError, KernelArgument, LocalMemory, WorkGroupInfo
 
@@ -29,25 +30,6 @@ _BUILD_FAILURES = {
     ErrorCode.CL_LINK_PROGRAM_FAILURE,
 }
 
-_PACKED_AS = {
-    # OpenCL C's scalar types (section 6.3.1 of the C language) as formats of `struct`.
-    "char": "b",
-    "uchar": "B",
-    "unsigned char": "B",
-    "short": "h",
-    "ushort": "H",
-    "unsigned short": "H",
-    "int": "i",
-    "uint": "I",
-    "unsigned int": "I",
-    "long": "q",
-    "ulong": "Q",
-    "unsigned long": "Q",
-    "half": "e",
-    "float": "f",
-    "double": "d",
-}
-
 
 class Program(Owned, interface.Program):
     """`interface.Program` over pyopencl's uncached program."""
@@ -55,18 +37,24 @@ class Program(Owned, interface.Program):
     __slots__ = ("_devices",)
 
     _kind = "program"
-    _code_when_released = ErrorCode.CL_INVALID_PROGRAM
+    _invalid = ErrorCode.CL_INVALID_PROGRAM
     _count_query = cl.program_info.REFERENCE_COUNT
     _count_routine = "clGetProgramInfo"
 
-    def __init__(self, raw: Any, devices: tuple[Device, ...]) -> None:
-        self._raw = raw
+    def __init__(self, raw: Any, devices: tuple[Device, ...], *, borrowed: bool = False) -> None:
+        super().__init__(raw, borrowed=borrowed)
         self._devices = devices
 
     def retain(self) -> Program:
         with calling("clRetainProgram"):
             raw = _RawProgram.from_int_ptr(self.live("clRetainProgram").int_ptr, True)
         return Program(raw, self._devices)
+
+    def borrowed(self) -> Program:
+        """A wrapper of this program for a kernel to give out."""
+        with calling("clRetainProgram"):
+            raw = _RawProgram.from_int_ptr(self.live("clRetainProgram").int_ptr, True)
+        return Program(raw, self._devices, borrowed=True)
 
     @property
     def devices(self) -> tuple[interface.Device, ...]:
@@ -136,7 +124,7 @@ class Program(Owned, interface.Program):
     def kernel(self, name: str) -> Kernel:
         with calling("clCreateKernel", lambda: f"kernel {name!r}"):
             raw = cl.Kernel(self.live("clCreateKernel"), name)
-        return Kernel(raw, name, self.retain(), None)
+        return Kernel(raw, name, self.borrowed())
 
 
 def program_from_source(context: Any, devices: tuple[Device, ...], source: str) -> Program:
@@ -182,26 +170,26 @@ class Kernel(Owned, interface.Kernel):
     __slots__ = ("_arguments", "_count", "_name", "_program")
 
     _kind = "kernel"
-    _code_when_released = ErrorCode.CL_INVALID_KERNEL
+    _invalid = ErrorCode.CL_INVALID_KERNEL
     _count_query = cl.kernel_info.REFERENCE_COUNT
     _count_routine = "clGetKernelInfo"
 
-    def __init__(self, raw: Any, name: str, program: Program, arguments: _Arguments | None) -> None:
-        self._raw = raw
+    def __init__(self, raw: Any, name: str, program: Program, arguments: _Arguments | None = None) -> None:
+        super().__init__(raw)
         self._name = name
-        self._program = program
+        self._program: Program | None = program
         self._arguments = arguments or _Arguments()
         self._count = cast(int, raw.get_info(cl.kernel_info.NUM_ARGS))
 
     def retain(self) -> Kernel:
         with calling("clRetainKernel"):
             raw = cl.Kernel.from_int_ptr(self.live("clRetainKernel").int_ptr, True)
-        return Kernel(raw, self._name, self._program.retain(), self._arguments)
+        return Kernel(raw, self._name, self.program.borrowed(), self._arguments)
 
     def release(self) -> None:
         super().release()
         self._arguments = _Arguments()
-        self._program.release()
+        self._program = None
 
     @property
     def name(self) -> str:
@@ -213,7 +201,8 @@ class Kernel(Owned, interface.Kernel):
 
     @property
     def program(self) -> Program:
-        self.live("clGetKernelInfo")
+        if self._program is None:
+            raise self.used_after_release("clGetKernelInfo")
         return self._program
 
     @property
@@ -243,8 +232,8 @@ class Kernel(Owned, interface.Kernel):
             self._raw._set_arg_null(index)
         elif isinstance(argument, LocalMemory):
             self._raw.set_arg(index, cl.LocalMemory(argument.size_bytes))
-        elif isinstance(argument, (int, float)) and type(argument).__module__ == "builtins":
-            self._raw._set_arg_buf(index, self._packed(index, argument))
+        elif type(argument) in (int, float, bool):
+            self._raw._set_arg_buf(index, self._packed(index, cast(float, argument)))
         elif isinstance(argument, interface.CLObject):
             reason = f"argument {index} of kernel {self._name} is {argument!r}, no buffer of this context"
             raise CLError(ErrorCode.CL_INVALID_ARG_VALUE, routine, reason)
@@ -252,29 +241,15 @@ class Kernel(Owned, interface.Kernel):
             self._raw._set_arg_buf(index, argument)
 
     def _packed(self, index: int, number: int | float) -> bytes:
+        where = f"argument {index} of kernel {self._name}"
         packer = self._arguments.packers.get(index)
         if packer is None:
-            packer = self._arguments.packers[index] = self._packer(index, number)
-        try:
-            return packer.pack(number)
-        except (struct.error, OverflowError) as error:
-            reason = f"argument {index} of kernel {self._name} is {number!r}: {error}"
-            raise CLError(ErrorCode.CL_INVALID_ARG_VALUE, "clSetKernelArg", reason) from None
-
-    def _packer(self, index: int, number: int | float) -> struct.Struct:
-        try:
-            declared = cast(str, self._raw.get_arg_info(index, cl.kernel_arg_info.TYPE_NAME))
-        except cl.Error as error:
-            declared = f"unknown ({translated(error, 'clGetKernelArgInfo').name})"
-        packed_as = _PACKED_AS.get(declared)
-        if packed_as is None:
-            reason = (
-                f"argument {index} of kernel {self._name} is the plain number {number!r}, but the "
-                f"parameter's type is {declared}: give bytes, a NumPy scalar or a ctypes value, or build "
-                "with -cl-kernel-arg-info"
-            )
-            raise CLError(ErrorCode.CL_INVALID_ARG_VALUE, "clSetKernelArg", reason)
-        return struct.Struct(f"={packed_as}")
+            try:
+                declared = cast(str, self._raw.get_arg_info(index, cl.kernel_arg_info.TYPE_NAME))
+            except cl.Error:
+                declared = "not known (build with -cl-kernel-arg-info)"
+            packer = self._arguments.packers[index] = packed_as(declared, number, where)
+        return pack(packer, number, where)
 
     def work_group_info(self, device: interface.Device) -> WorkGroupInfo:
         routine = "clGetKernelWorkGroupInfo"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyopencl as cl
 
 from runtime.cl import interface
-from runtime.cl._pyopencl_base import Owned, at_least, calling, wait_list
+from runtime.cl._pyopencl_base import Owned, calling, wait_list
 from runtime.cl._pyopencl_events import PENDING_TRANSFERS, Event, plain_event
 from runtime.cl._pyopencl_launch import (
     LAUNCH,
@@ -19,8 +19,9 @@ from runtime.cl._pyopencl_launch import (
     enqueue_native,
     launch_failure,
 )
-from runtime.cl._pyopencl_memory import Buffer, MappedMemory, host_view
+from runtime.cl._pyopencl_memory import Buffer, MappedMemory
 from runtime.cl._pyopencl_program import Kernel
+from runtime.cl._wrapper import at_least, host_view
 from runtime.cl.codes import ErrorCode, MapFlags
 from runtime.cl.interface import CLError, KernelArgument
 
@@ -43,45 +44,49 @@ class Queue(Owned, interface.Queue):
     __slots__ = ("_bindings", "_context", "_device", "_out_of_order", "_profiling")
 
     _kind = "queue"
-    _code_when_released = ErrorCode.CL_INVALID_COMMAND_QUEUE
+    _invalid = ErrorCode.CL_INVALID_COMMAND_QUEUE
     _count_query = cl.command_queue_info.REFERENCE_COUNT
     _count_routine = "clGetCommandQueueInfo"
 
-    def __init__(self, raw: Any, context: Context, device: Device) -> None:
-        self._raw = raw
-        self._context = context
+    def __init__(self, raw: Any, device: Device, *, borrowed: bool = False) -> None:
+        super().__init__(raw, borrowed=borrowed)
         self._device = device
+        self._context: Context | None = None
         properties = cast(int, raw.get_info(cl.command_queue_info.PROPERTIES))
         self._profiling = bool(properties & _PROFILING)
         self._out_of_order = bool(properties & _OUT_OF_ORDER)
         self._bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
 
     @classmethod
-    def adopt(cls, raw: Any) -> Queue:
-        """A wrapper of a queue that pyopencl gave out with a reference of its own."""
-        from runtime.cl.pyopencl_device import Context, Device
+    def borrow(cls, raw: Any) -> Queue:
+        """A wrapper of an event's queue, for the event to give out."""
+        from runtime.cl.pyopencl_device import Device
 
-        context = Context(raw.get_info(cl.command_queue_info.CONTEXT))
-        return cls(raw, context, Device(raw.get_info(cl.command_queue_info.DEVICE)))
+        return cls(raw, Device(raw.get_info(cl.command_queue_info.DEVICE)), borrowed=True)
 
     def retain(self) -> Queue:
         with calling("clRetainCommandQueue"):
             raw = cl.CommandQueue.from_int_ptr(self.live("clRetainCommandQueue").int_ptr, True)
-        return Queue(raw, self._context.retain(), self._device)
+        return Queue(raw, self._device)
 
     def release(self) -> None:
-        if self._raw is not None:
-            for binding in list(self._bindings):
-                binding.invalidate(
-                    ErrorCode.CL_INVALID_COMMAND_QUEUE, "the queue of this binding was released"
-                )
-            PENDING_TRANSFERS.reap()
+        self.check_release()
+        for binding in list(self._bindings):
+            binding.invalidate(ErrorCode.CL_INVALID_COMMAND_QUEUE, "the queue of this binding was released")
+        PENDING_TRANSFERS.reap()
         super().release()
-        self._context.release()
+        self._context = None
 
     @property
-    def context(self) -> Context:
-        self.live("clGetCommandQueueInfo")
+    def context(self) -> interface.Context:
+        from runtime.cl.pyopencl_device import Context
+
+        with calling("clGetCommandQueueInfo"):
+            if self._context is None:
+                self._context = Context(
+                    self.live("clGetCommandQueueInfo").get_info(cl.command_queue_info.CONTEXT),
+                    borrowed=True,
+                )
         return self._context
 
     @property

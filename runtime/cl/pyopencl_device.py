@@ -185,12 +185,14 @@ class Context(Owned, interface.Context):
     __slots__ = ("_devices",)
 
     _kind = "context"
-    _code_when_released = ErrorCode.CL_INVALID_CONTEXT
+    _invalid = ErrorCode.CL_INVALID_CONTEXT
     _count_query = cl.context_info.REFERENCE_COUNT
     _count_routine = "clGetContextInfo"
 
-    def __init__(self, raw: Any, devices: tuple[Device, ...] | None = None) -> None:
-        self._raw = raw
+    def __init__(
+        self, raw: Any, devices: tuple[Device, ...] | None = None, *, borrowed: bool = False
+    ) -> None:
+        super().__init__(raw, borrowed=borrowed)
         if devices is None:
             raws = cast("list[Any]", raw.get_info(cl.context_info.DEVICES))
             devices = tuple(Device(device) for device in raws)
@@ -223,7 +225,7 @@ class Context(Owned, interface.Context):
             properties |= cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
         with calling(routine, lambda: f"profiling={profiling}, out_of_order={out_of_order} on {own.name}"):
             raw = _create_queue(self.live(routine), own.native, properties)
-        return Queue(raw, self.retain(), own)
+        return Queue(raw, own)
 
     def create_buffer(
         self, size: int, flags: MemFlags = MemFlags.READ_WRITE, host: HostMemory | None = None
