@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clsim.report.chart import Series, area_chart
 from clsim.report.streams import PLAIN, make_tolerant, printable
-from clsim.report.text import findings_text, live_objects_text
+from clsim.report.text import findings_text, live_objects_text, wants_colour
 
 __all__ = [
     "PLAIN",
@@ -14,4 +14,5 @@ __all__ = [
     "live_objects_text",
     "make_tolerant",
     "printable",
+    "wants_colour",
 ]

@@ -17,8 +17,8 @@ _COLOURS = {"error": "31", "warning": "33", "possible": "36"}
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Colour only on a terminal, and not where NO_COLOR is set."""
-    return not os.environ.get("NO_COLOR") and stream.isatty()
+    """Colour only on a terminal, and not where NO_COLOR is set or the terminal is a dumb one."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
 
 
 def findings_text(findings: Iterable[Finding], *, colour: bool = False) -> str:

@@ -32,17 +32,79 @@ def test_a_flat_run_fills_every_row_of_every_column() -> None:
     assert set(rows(text)) == {"#" * len(rows(text)[0])}
 
 
+def test_of_two_series_the_lower_stands_in_front_and_the_legend_tells_them_apart() -> None:
+    kept = Series("events kept", range(101), range(101))
+    released = Series("events released", range(101), [10] * 101)
+    text = area_chart(kept, released, y_unit="", x_unit="runs", title="a soak", height=10, ascii_only=True)
+    assert text.splitlines()[:2] == ["a soak", "# events kept   . events released"]
+    columns = list(zip(*(row.ljust(100) for row in reversed(rows(text))), strict=True))
+    assert columns[60][0] == "."  # the flat series' lowest row hides the growing one
+    assert columns[60][3] == "#"  # above it only the growing one reaches
+    assert columns[60][9] == " "
+    assert columns[0][0] == "#"  # where the growing one is the lower, it stands in front
+
+
+def test_a_shorter_series_keeps_its_last_value_and_a_later_one_starts_at_nothing() -> None:
+    early, late = Series("early", [0, 50], [1, 1]), Series("late", [50, 100], [2, 2])
+    text = area_chart(early, late, y_unit="", x_unit="", height=2, ascii_only=True)
+    upper, lower = rows(text)
+    assert upper.strip() == "." * len(upper.strip())
+    assert upper.startswith(" " * 30)
+    assert set(lower) == {"#"}
+
+
+def test_the_axes_begin_at_zero_and_end_at_the_peak_and_the_last_x() -> None:
+    lines = area_chart(
+        Series("bytes", [0, 5000], [0, 818_500_000]), y_unit="B", x_unit="runs", ascii_only=True
+    ).splitlines()
+    assert lines[1].startswith("818.5M B |")
+    assert lines[-2].split("+")[0].strip() == "0"
+    assert lines[-1].split() == ["0", "5k", "runs"]
+
+
+def test_what_is_small_beside_the_peak_is_still_seen() -> None:
+    text = area_chart(Series("s", [0, 1, 2], [1, 1, 10**6]), y_unit="", x_unit="")
+    assert "▁" in text.splitlines()[-3]
+
+
+@pytest.mark.parametrize(
+    ("series", "words"),
+    [
+        (Series("s", [1, 0], [1, 1]), "must ascend"),
+        (Series("s", [0], [-1]), "below 0"),
+        (Series("s", [0], [float("nan")]), "y is nan"),
+        (Series("s", [0], [float("inf")]), "y is inf"),
+    ],
+)
+def test_points_that_no_area_has_are_refused(series: Series, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        area_chart(series, y_unit="", x_unit="")
+
+
 @pytest.mark.parametrize("points", [[], [5], [0, 0, 0], [10**30, 1]])
 def test_odd_runs_are_drawn_too(points: list[int]) -> None:
     text = area_chart(Series("odd", range(len(points)), points), y_unit="B", x_unit="runs")
     assert text.startswith("odd\n")
 
 
-@given(st.lists(st.floats(0, 1e18), max_size=300), st.integers(20, 120), st.booleans())
-def test_no_line_is_wider_than_asked(points: list[float], width: int, ascii_only: bool) -> None:
+@given(
+    st.lists(st.floats(0, 1e300), max_size=300),
+    st.lists(st.floats(0, 1e300), max_size=30),
+    st.integers(20, 120),
+    st.booleans(),
+)
+def test_no_line_is_wider_than_asked(
+    points: list[float], others: list[float], width: int, ascii_only: bool
+) -> None:
     text = area_chart(
-        Series("s", range(len(points)), points), y_unit="B", x_unit="r", width=width, ascii_only=ascii_only
+        Series("a name", range(len(points)), points),
+        Series("another name", range(len(others)), others) if others else None,
+        y_unit="B",
+        x_unit="r",
+        width=width,
+        ascii_only=ascii_only,
     )
+    assert text.isascii() or not ascii_only
     assert max(len(line) for line in text.splitlines()) <= width
 
 
@@ -53,7 +115,20 @@ def test_a_series_with_unequal_lengths_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0"), (12, "12"), (999, "999"), (1000, "1k"), (3456, "3.46k"), (818_500_000, "818M"), (2e5, "200k")],
+    [
+        (0, "0"),
+        (12, "12"),
+        (999, "999"),
+        (1000, "1k"),
+        (3456, "3.456k"),
+        (818_500_000, "818.5M"),
+        (2e5, "200k"),
+        (999_999, "1M"),
+        (-1500, "-1.5k"),
+        (0.25, "0.25"),
+        (1e30, "1e+30"),
+        (1e-9, "1e-09"),
+    ],
 )
 def test_amounts_are_short(value: float, text: str) -> None:
     assert amount(value) == text

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
+
+import pytest
 
 from clsim.checks import Finding
 from clsim.checks.finding import Place
-from clsim.report import findings_text, live_objects_text
+from clsim.report import findings_text, live_objects_text, make_tolerant, wants_colour
 
 
 def finding(severity: str, message: str, *sites: Place) -> Finding:
@@ -30,6 +33,42 @@ def test_a_site_shows_its_source_line(tmp_path: Path) -> None:
 def test_long_messages_stay_within_80_columns() -> None:
     text = findings_text([finding("error", "word " * 60)])
     assert max(len(line) for line in text.splitlines()) <= 80
+
+
+def test_a_site_whose_source_is_gone_is_told_without_it() -> None:
+    text = findings_text([finding("error", "unordered", Place("read", "no/such/file.py", 2, "main"))])
+    assert text.splitlines()[2:4] == ["  read: no/such/file.py:2, in main", "  = add the edge"]
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colour_is_for_terminals_and_for_those_who_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert wants_colour(_Terminal())
+    assert not wants_colour(io.StringIO())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not wants_colour(_Terminal())
+
+
+def test_only_a_coloured_text_has_escape_sequences() -> None:
+    found = [finding("error", "surely")]
+    assert "\x1b" not in findings_text(found)
+    assert "\x1b[1;31merror[race]\x1b[0m" in findings_text(found, colour=True)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_a_tolerant_stream_takes_any_text(encoding: str) -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding)
+    make_tolerant(stream)
+    text = findings_text([finding("error", "a → b, \u6f22, \udce9 lost")])
+    stream.write(text)
+    stream.flush()
+    assert len(raw.getvalue().decode(encoding)) == len(text)
 
 
 def test_no_findings_are_said_to_be_none() -> None:
