@@ -205,12 +205,12 @@ def clBuildProgram(
 
     def one(device: Device, old: Build) -> Build:
         if program.source is None:
-            return _build_binary(device, old, options)
+            return _build_binary(old, options)
         for other, result in same.items():
             # Equal devices share one compilation, not one build.
             if other.profile is device.profile and result.module is not None:
                 twin = Build()
-                build.succeed(twin, device, result.module, "executable", result.options)
+                build.succeed(twin, result.module, "executable", result.nonuniform)
                 twin.options, twin.log = result.options, result.log
                 return twin
         same[device] = build.compile_for(device, program.source, options or "", "executable")
@@ -234,11 +234,11 @@ def clBuildProgram(
         )
 
 
-def _build_binary(device: Device, old: Build, options: str | None) -> Build:
+def _build_binary(old: Build, options: str | None) -> Build:
     """ "Building" a loaded executable: its module is ready; other options are taken as the old ones."""
     result = Build()
     assert old.module is not None
-    build.succeed(result, device, old.module, old.kind, old.options)
+    build.succeed(result, old.module, old.kind, old.nonuniform)
     result.options = old.options if options is None else options
     result.loaded = old.loaded
     return result
@@ -337,7 +337,7 @@ def clLinkProgram(
     results = _run_builds(
         program,
         list(inputs),
-        lambda device, old: build.link_for(device, inputs[device], options or "", "-create-library" in words),
+        lambda device, old: build.link_for(inputs[device], options or "", "-create-library" in words),
         CL_INVALID_LINKER_OPTIONS,
         routine,
     )

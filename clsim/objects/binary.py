@@ -21,6 +21,7 @@ MAGIC = b"CLSIMBIN"
 _DIGEST_BYTES = 32
 _HEADER_LIMIT = 1 << 20
 
+_FLAGS = ("no", "yes")
 KINDS = ("executable", "compiled", "library")
 
 
@@ -34,6 +35,7 @@ class LoadedBinary:
 
     kind: str
     options: str
+    nonuniform: bool
     module: Module
 
 
@@ -52,12 +54,13 @@ def belongs_to(device: Device) -> dict[str, str]:
     }
 
 
-def pack(device: Device, module: Module, kind: str, options: str, source: str) -> bytes:
+def pack(device: Device, module: Module, kind: str, options: str, source: str, nonuniform: bool) -> bytes:
     """The binary of a module built for a device."""
     from clsim import clc
 
     header = dict(belongs_to(device))
     header["kind"] = kind
+    header["nonuniform"] = _FLAGS[nonuniform]
     header["options"] = options
     header["source"] = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
     head = json.dumps(header, sort_keys=True).encode()
@@ -82,14 +85,16 @@ def unpack(device: Device, binary: bytes) -> LoadedBinary:
     for field, expected in belongs_to(device).items():
         if header.get(field) != expected:
             raise BinaryError(f"made for {field} {header.get(field)!r}, this is {expected!r}")
-    kind = header.get("kind")
-    if kind not in KINDS:
-        raise BinaryError(f"of an unknown kind {kind!r}")
+    for field, allowed in (("kind", KINDS), ("nonuniform", _FLAGS)):
+        if header.get(field) not in allowed:
+            raise BinaryError(f"{field} is {header.get(field)!r}, not one of {', '.join(allowed)}")
+    if "options" not in header or "source" not in header:
+        raise BinaryError("its header does not name its options and source")
     try:
         module = clc.load(body[start + length :])
     except ValueError as error:
         raise BinaryError(f"its module cannot be read: {error}") from error
-    return LoadedBinary(kind, header.get("options", ""), module)
+    return LoadedBinary(header["kind"], header["options"], header["nonuniform"] == _FLAGS[True], module)
 
 
 def _header(text: bytes) -> dict[str, str]:

@@ -49,15 +49,15 @@ def compile_for(
     if compilation.module is None:
         build.status = CL_BUILD_ERROR
     else:
-        succeed(build, device, compilation.module, kind, options)
+        succeed(build, compilation.module, kind, allows_nonuniform(device, options))
     return build
 
 
-def succeed(build: Build, device: Device, module: Module, kind: str, options: str) -> None:
+def succeed(build: Build, module: Module, kind: str, nonuniform: bool) -> None:
     build.status = CL_BUILD_SUCCESS
     build.module = module
     build.kind = kind
-    build.nonuniform = allows_nonuniform(device, options)
+    build.nonuniform = nonuniform
 
 
 def allows_nonuniform(device: Device, options: str) -> bool:
@@ -73,7 +73,7 @@ def allows_nonuniform(device: Device, options: str) -> bool:
     )
 
 
-def link_for(device: Device, inputs: Sequence[Build], options: str, library: bool) -> Build:
+def link_for(inputs: Sequence[Build], options: str, library: bool) -> Build:
     """Links compiled programs and libraries of one device."""
     build = Build()
     build.options = options
@@ -85,9 +85,8 @@ def link_for(device: Device, inputs: Sequence[Build], options: str, library: boo
         build.status = CL_BUILD_ERROR
         build.log = "".join(f"error: {fault}\n" for fault in faults)
     else:
-        succeed(build, device, module, "library" if library else "executable", inputs[0].options)
-        build.options = options
-        build.nonuniform = all(part.nonuniform for part in inputs)
+        kind = "library" if library else "executable"
+        succeed(build, module, kind, all(part.nonuniform for part in inputs))
     return build
 
 

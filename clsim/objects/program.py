@@ -82,7 +82,9 @@ class Build:
         if self.module is None:
             return b""
         if self._packed is None:
-            self._packed = binary.pack(device, self.module, self.kind, self.options, program.source or "")
+            self._packed = binary.pack(
+                device, self.module, self.kind, self.options, program.source or "", self.nonuniform
+            )
         return self._packed
 
 
@@ -114,6 +116,7 @@ class Program(Counted):
             build.loaded = raw
             build.kind = loaded.kind
             build.options = loaded.options
+            build.nonuniform = loaded.nonuniform
             build.module = loaded.module
 
     @property
