@@ -146,8 +146,12 @@ class OrderCheck:
         self.findings = findings
         self.host_clock: Clock = {}
         self._tips: Clock = {}
-        """The last position of each chain that the host has not seen the end of."""
+        """The last position of each chain that a command to come may not be after."""
         self._chains = 0
+        self._views: dict[int, tuple[Clock, list[int]]] = {}
+        """The host clocks that commands under way refer to, oldest first, each with their number."""
+        self._ended: list[int] = []
+        """Chains of queues that are gone."""
 
     # ------------------------------------------------------------ what the scheduler tells
 
@@ -157,6 +161,39 @@ class OrderCheck:
             if command.joins is None:
                 command.joins = []
             command.joins.append(stamp)  # type: ignore[arg-type]
+
+    def enqueued(self, command: Command) -> None:
+        """A command refers to what the host knows at its enqueue."""
+        clock = self.host_clock
+        command.host_clock = clock
+        view = self._views.get(id(clock))
+        if view is None:
+            self._views[id(clock)] = (clock, [1])
+        else:
+            view[1][0] += 1
+
+    def left(self, command: Command) -> None:
+        """A command is done or failed."""
+        clock = command.host_clock
+        if clock is None:
+            return
+        self._views[id(clock)][1][0] -= 1
+        moved = False
+        while self._views:
+            oldest = next(iter(self._views))
+            if self._views[oldest][1][0]:
+                break
+            del self._views[oldest]
+            moved = True
+        if moved and self._ended:
+            self._retire()
+
+    @property
+    def _floor(self) -> Clock:
+        """What is in the past of every command that is not done, and of all to come."""
+        for clock, _ in self._views.values():
+            return clock
+        return self.host_clock
 
     def enter(self, command: Command) -> None:
         """A command's place among the others is known: gives it its stamp."""
@@ -200,13 +237,21 @@ class OrderCheck:
         return self._chains
 
     def queue_gone(self, queue: CommandQueue) -> None:
-        """A queue has ended. Its chains need no entry in any clock once the host has seen their ends."""
-        chains = [queue.stamp.chain] if queue.in_order and queue.stamp is not None else queue.chains
-        for chain in chains:
-            if self._tips.get(chain, 0) <= self.host_clock.get(chain, 0):
+        """A queue has ended. Its chains need no entry in any clock once everything is after their ends."""
+        self._ended += [queue.stamp.chain] if queue.in_order and queue.stamp is not None else queue.chains
+        self._retire()
+
+    def _retire(self) -> None:
+        floor = self._floor
+        left = []
+        for chain in self._ended:
+            if self._tips.get(chain, 0) <= floor.get(chain, 0):
                 self._tips.pop(chain, None)
                 if chain in self.host_clock:
                     self.host_clock = {c: p for c, p in self.host_clock.items() if c != chain}
+            else:
+                left.append(chain)
+        self._ended = left
 
     def barrier(self, queue: CommandQueue, command: Command) -> None:
         """What is enqueued from now on starts after a barrier that is done."""
@@ -244,13 +289,14 @@ class OrderCheck:
         uses: Sequence[Use] = command.uses or ()
         if stamp is None:
             return
+        floor = self._floor
         for use in uses:
             records: dict[object, Record] = use.storage.records or {}
             record = Record(stamp, use, command.number, command.label, _queue(command), command.site)
             seen: Clock = command.host_clock or {}
             gone = []
             for key, other in records.items():
-                if self._known(other):
+                if self._is_past(other.stamp, floor):
                     gone.append(key)
                     continue
                 before = self._is_before(other.stamp, stamp, seen)
@@ -268,10 +314,9 @@ class OrderCheck:
                 del records[next(iter(records))]
             use.storage.records = records
 
-    def _known(self, record: Record) -> bool:
-        """Whether every command to come is after it, because the host saw it complete."""
-        chain = record.stamp.chain
-        return chain not in self._tips or record.stamp.position <= self.host_clock.get(chain, 0)
+    def _is_past(self, stamp: Stamp, floor: Clock) -> bool:
+        """Whether every command to come is after it."""
+        return stamp.chain not in self._tips or stamp.position <= floor.get(stamp.chain, 0)
 
     @staticmethod
     def _is_before(earlier: Stamp, later: Stamp, seen: Clock) -> bool:

@@ -134,7 +134,7 @@ class Engine:
         if command.event is not None:
             command.event.holds += 1
         if self.order is not None:
-            command.host_clock = self.order.host_clock
+            self.order.enqueued(command)
         alone = not queue.pending
         queue.pending[command] = None
         queue.tail = command
@@ -296,8 +296,10 @@ class Engine:
     def _done(self, command: Command, result: int) -> None:
         command.state = DONE
         command.result = result
-        if self.order is not None and result == 0:
-            self.order.done(command)
+        if self.order is not None:
+            if result == 0:
+                self.order.done(command)
+            self.order.left(command)
         queue = command.queue
         if not self._late or queue is None:
             self._tell_dependents(command)

@@ -167,6 +167,7 @@ class Ledger:
                 self._now(),
                 self._changes,
                 self.live("event"),
+                self.total("event"),
                 self.bytes("event"),
                 self.bytes("buffer") + self.bytes("image"),
             )

@@ -15,6 +15,7 @@ class Point(NamedTuple):
     time_ns: int
     change: int
     live_events: int
+    total_events: int
     event_bytes: int
     memory_bytes: int
 
@@ -37,4 +38,4 @@ class Timeline:
         if len(points) >= self.capacity:
             del points[1::2]
             self.stride *= 2
-        self.next_change = point.change + self.stride
+        self.next_change = points[-1].change + self.stride

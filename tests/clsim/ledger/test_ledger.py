@@ -1,0 +1,133 @@
+"""The ledger: counts, bytes and places, bounded whatever the run's length (rule 12)."""
+
+from __future__ import annotations
+
+import inspect
+from itertools import pairwise
+
+import numpy as np
+from host import ADD, Host, launch, write
+
+from clsim import api
+from clsim import spec as cl
+from clsim.ledger import Point, SiteTable, Timeline
+
+
+def kept_events(host: Host, launches: int, queue=None):
+    queue = queue or host.queue()
+    bound = api.bind_ndrange(queue, host.kernel(ADD, host.ints(0), np.int32(1)), (1,))
+    events = []
+    for n in range(launches):
+        events.append(bound.enqueue(None, True))
+        if n % 40 == 39:
+            api.clFinish(queue)
+    return events
+
+
+def test_kept_events_take_the_profiles_bytes_and_grow_linearly():
+    host = Host("adreno-750", execution="none")
+    events = kept_events(host, 4000)
+    ledger = host.platform.ledger
+    size = host.platform.profile.retention.event
+    assert ledger.live("event") == ledger.peak("event") == ledger.total("event") == 4000
+    assert ledger.bytes("event") == 4000 * size
+    points = [
+        (point.total_events, point.live_events) for point in ledger.timeline.points if point.live_events
+    ]
+    assert all(point.event_bytes == point.live_events * size for point in ledger.timeline.points)
+    assert [live for _, live in points] == sorted(live for _, live in points)
+    for event in events:
+        api.clReleaseEvent(event)
+    assert ledger.live("event") == ledger.bytes("event") == 0
+    assert ledger.peak("event") == 4000
+    assert ledger.peak_bytes("event") == 4000 * size
+
+
+def test_an_event_of_a_profiling_queue_takes_the_profiled_bytes():
+    host = Host("adreno-750")
+    queue = host.profiling_queue()
+    write(queue, host.ints(0), np.zeros(1, np.int32), want_event=True)
+    assert host.platform.ledger.bytes("event") == host.platform.profile.retention.profiled_event
+
+
+def test_launches_without_events_keep_none():
+    host = Host(execution="none")
+    queue = host.queue()
+    kernel = host.kernel(ADD, host.ints(0), np.int32(1))
+    for _ in range(500):
+        launch(queue, kernel, 1)
+    ledger = host.platform.ledger
+    assert ledger.total("event") == 0
+    assert ledger.launches == {"add": 500}
+    assert ledger.commands == {cl.CL_COMMAND_NDRANGE_KERNEL: 500}
+    assert not queue.pending
+
+
+def test_events_are_told_apart_by_place_queue_and_command_type():
+    host = Host()
+    first, second = host.queue(), host.queue()
+    buffer = host.ints(0)
+    data = bytes(4)
+    kept = [api.clEnqueueWriteBuffer(first, buffer, False, 0, 4, data, None, True) for _ in range(3)]
+    line = inspect.currentframe().f_lineno - 1
+    kept += [api.clEnqueueMarkerWithWaitList(second, None, True) for _ in range(2)]
+    ledger = host.platform.ledger
+    assert ledger.live_by("event", lambda a: a.queue) == {first.number: 3, second.number: 2}
+    assert ledger.live_by("event", lambda a: a.detail) == {
+        cl.CL_COMMAND_WRITE_BUFFER: 3,
+        cl.CL_COMMAND_MARKER: 2,
+    }
+    account = ledger.by_site("event")[0]
+    assert account.live == 3
+    assert account.site.file == __file__
+    assert account.site.line == line
+    assert ledger.by_site("event")[1].site.line == line + 2
+    assert len(kept) == 5
+
+
+def test_the_ledger_stays_small_over_many_sessions():
+    host = Host(execution="none")
+    for _ in range(300):
+        queue = host.profiling_queue()
+        event = write(queue, host.ints(0), np.zeros(1, np.int32), want_event=True)
+        api.clFinish(queue)
+        api.clReleaseEvent(event)
+        api.clReleaseCommandQueue(queue)
+    ledger = host.platform.ledger
+    assert ledger.total("event") == ledger.total("queue") == 300
+    assert ledger.account_count < 20
+    assert len(ledger.timeline.points) < ledger.timeline.capacity
+
+
+def test_a_timeline_keeps_a_bounded_number_of_evenly_spread_points():
+    timeline = Timeline(capacity=64)
+    for change in range(100_000):
+        if change >= timeline.next_change:
+            timeline.add(Point(change, change, 0, change, 0, 0))
+    changes = [point.change for point in timeline.points]
+    assert 32 <= len(changes) <= 64
+    gaps = {after - before for before, after in pairwise(changes)}
+    assert gaps == {timeline.stride}
+
+
+def test_one_place_is_one_site_and_two_calls_on_one_line_are_too():
+    table = SiteTable()
+
+    def caller():
+        return table.here(), table.here()
+
+    a, b = caller()
+    c, _ = caller()
+    assert a is b is c
+    assert a.function.endswith("caller")
+    assert a.file == __file__
+
+
+def test_a_ledger_snapshot_compares_before_and_after():
+    host = Host()
+    before = host.platform.ledger.snapshot()
+    buffer = host.buffer(128)
+    assert host.platform.ledger.snapshot()["buffer"] == before.get("buffer", 0) + 1
+    assert host.platform.ledger.bytes("buffer") == 128
+    api.clReleaseMemObject(buffer)
+    assert host.platform.ledger.bytes("buffer") == 0
