@@ -81,6 +81,15 @@ def clCreateKernelsInProgram(program: Program) -> list[Kernel]:
     return [_create("clCreateKernelsInProgram", program, name) for name in program.kernel_names]
 
 
+@entry(live("kernel", Kernel), name="clCreateKernel")
+def another_kernel(kernel: Kernel) -> Kernel:
+    """A kernel object of the same function, with no arguments set, for a launch to be bound.
+
+    As clCreateKernel, but where the program's last reference was given up and only the kernel keeps it.
+    """
+    return Kernel(kernel.program, kernel.platform.site(), kernel.function)
+
+
 def _check_built(routine: str, program: Program) -> None:
     if not program.is_built:
         raise CLError(

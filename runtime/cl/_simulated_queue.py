@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from clsim import api, spec
+from clsim.api.kernel import another_kernel
 from runtime.cl import interface
 from runtime.cl._simulated_base import Calls, Simulated, calling, translated, wait_list
 from runtime.cl._simulated_objects import Buffer, Event, MappedMemory
@@ -65,10 +66,11 @@ class Queue(Simulated, interface.Queue):
         local_size: Sequence[int] | None = None,
         offset: Sequence[int] | None = None,
     ) -> Binding:
+        _ = self.refcount  # refuses a released queue before a kernel is made
         raw = _native(kernel, Kernel, LAUNCH)
         _check_dimensions(raw.name, global_size, local_size, offset)
         with calling():
-            own = Kernel(api.clCreateKernel(raw.program, raw.name))
+            own = Kernel(another_kernel(raw))
         try:
             own.set_args(*args)
             with calling():
