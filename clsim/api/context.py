@@ -17,7 +17,6 @@ from clsim.spec import (
     CL_CONTEXT_REFERENCE_COUNT,
     CL_DEVICE_TYPE_ALL,
     CL_INVALID_DEVICE,
-    CL_INVALID_OPERATION,
     CL_INVALID_PLATFORM,
     CL_INVALID_PROPERTY,
     CL_INVALID_VALUE,
@@ -133,6 +132,4 @@ def clSetContextDestructorCallback(context: Context, callback: Callable[[], None
     routine = "clSetContextDestructorCallback"
     if not callable(callback):
         raise CLError(CL_INVALID_VALUE, routine, "callback is NULL")
-    if max(d.version for d in context.devices) < (3, 0):
-        raise CLError(CL_INVALID_OPERATION, routine, "the devices' version is before 3.0")
     context.end_callbacks.append(callback)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from clsim.api.entry import entry, inject, live, same_context, wait_list
@@ -160,10 +161,14 @@ class BoundLaunch:
         with self.queue.platform.engine.lock:
             if self._held:
                 self._held = False
-                for item in self._captured.holds:
-                    item.drop()
-                self.queue.drop()
+                _let_go(self.queue, self._captured)
                 self.queue.platform.engine.settle()
+
+    def __del__(self) -> None:
+        # A collector may strike while this very thread holds the lock: the next call lets go.
+        if getattr(self, "_held", False):
+            queue, captured = self.queue, self._captured
+            queue.platform.engine.forgotten.append(lambda: _let_go(queue, captured))
 
     def _enqueue(self, event_wait_list: Sequence[Event] | None, want_event: bool) -> Event | None:
         queue = self.queue
@@ -196,6 +201,12 @@ class BoundLaunch:
         finally:
             if engine.due or engine.forgotten:
                 engine.settle()
+
+
+def _let_go(queue: CommandQueue, captured: Captured) -> None:
+    for item in captured.holds:
+        item.drop()
+    queue.drop()
 
 
 _WAIT_LIST = wait_list()
@@ -414,7 +425,12 @@ def _lengths(routine: str, name: str, work_dim: int, values: Sequence[int]) -> t
         raise CLError(
             CL_INVALID_VALUE, routine, f"{name} has {len(values)} numbers for {work_dim} dimensions"
         )
-    return tuple(int(value) for value in values[:work_dim])
+    try:
+        return tuple(operator.index(value) for value in values[:work_dim])
+    except TypeError:
+        raise CLError(
+            CL_INVALID_VALUE, routine, f"{name} {values!r:.60} has more than whole numbers"
+        ) from None
 
 
 def _global_size(routine: str, device: Device, work_dim: int, values: Sizes) -> tuple[int, ...]:

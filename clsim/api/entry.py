@@ -25,10 +25,12 @@ from clsim.spec import (
     CL_INVALID_CONTEXT,
     CL_INVALID_DEVICE,
     CL_INVALID_EVENT_WAIT_LIST,
+    CL_INVALID_OPERATION,
     CL_INVALID_PLATFORM,
     CLError,
     SimulatorError,
 )
+from clsim.spec.entry_points import SINCE
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -104,6 +106,9 @@ def wait_list(name: str = "event_wait_list", queue: str = "queue") -> Check:
     def test(routine: str, events: Sequence[object] | None, queue_: CommandQueue) -> None:
         if not events:
             return
+        if not isinstance(events, (list, tuple)):
+            what = type(events).__name__
+            raise CLError(CL_INVALID_EVENT_WAIT_LIST, routine, f"{name} is a {what}, not a list or tuple")
         for index, event in enumerate(events):
             if type(event) is not Event or event.references <= 0:
                 require_live(routine, f"{name}[{index}]", event, Event, CL_INVALID_EVENT_WAIT_LIST)
@@ -129,6 +134,7 @@ def entry(
 
     def declare(body: Callable[P, R]) -> Callable[P, R]:
         routine = name or body.__name__
+        since = SINCE.get(routine, (1, 0))
         signature = inspect.signature(body)
         names = list(signature.parameters)
         count = len(names)
@@ -163,6 +169,8 @@ def entry(
                 raise SimulatorError(f"{routine}: {first!r} leads to no platform and no check refused it")
             engine = platform.engine
             with engine.lock:
+                if since > platform.version:
+                    raise _too_new(platform, routine)
                 if platform.faults:
                     inject(platform, routine)
                 engine.now_ns += engine.costs.call_ns
@@ -176,6 +184,12 @@ def entry(
         return call
 
     return declare
+
+
+def _too_new(platform: Platform, routine: str) -> CLError:
+    """A loader would not find the entry point; the standard has no code for a call of it."""
+    has, needs = (".".join(map(str, version)) for version in (platform.version, SINCE[routine]))
+    return CLError(CL_INVALID_OPERATION, routine, f"came with OpenCL {needs}, the device has {has}")
 
 
 def inject(platform: Platform, routine: str) -> None:

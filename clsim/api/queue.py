@@ -11,7 +11,6 @@ from clsim.objects import CommandQueue, Context, Device
 from clsim.spec import (
     CL_INVALID_COMMAND_QUEUE,
     CL_INVALID_DEVICE,
-    CL_INVALID_OPERATION,
     CL_INVALID_QUEUE_PROPERTIES,
     CL_INVALID_VALUE,
     CL_QUEUE_CONTEXT,
@@ -72,11 +71,6 @@ def clCreateCommandQueueWithProperties(
     """
     routine = "clCreateCommandQueueWithProperties"
     _check_device(routine, context, device)
-    if device.version < (2, 0):
-        raise CLError(
-            CL_INVALID_OPERATION, routine, f"{device.label} is of version {device.version[0]}."
-            f"{device.version[1]}, this entry point came with 2.0: use clCreateCommandQueue",
-        )  # fmt: skip
     pairs = list(properties or ())
     if pairs and pairs[-1] == 0 and len(pairs) % 2:
         pairs.pop()

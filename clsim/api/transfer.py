@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 
 from clsim.api.entry import entry, live, same_context, wait_list
@@ -47,6 +48,11 @@ def check_alignment(routine: str, queue: CommandQueue, buffer: Buffer) -> None:
 
 
 def check_range(routine: str, buffer: Buffer, offset: int, size: int, *, empty: bool = False) -> None:
+    try:
+        offset, size = operator.index(offset), operator.index(size)
+    except TypeError:
+        reason = f"offset {offset!r:.40} and size {size!r:.40} are not both whole numbers"
+        raise CLError(CL_INVALID_VALUE, routine, reason) from None
     if offset < 0 or size < 0 or offset + size > buffer.size:
         raise CLError(
             CL_INVALID_VALUE,

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from clsim.checks import waits
+from clsim.engine import fork
 from clsim.engine.command import DONE, QUEUED, RUNNING, SUBMITTED, TIMED, Command
 from clsim.spec import (
     CL_COMPLETE,
@@ -89,12 +90,14 @@ class Engine:
         self._eager = schedule == "fifo" and not strict
         self._ready: deque[Command] = deque()
         self._deferred: dict[Command, None] = {}
-        self._running = 0
+        self._running: list[int] = []
+        """The threads that are carrying out a command, once a command."""
         self._deliverer = 0
         """The thread that is delivering callbacks, or 0."""
         self._unflushed: dict[CommandQueue, None] = {}
         """Queues with commands that were not flushed, in the order of the first of them."""
         self._sequence = 0
+        fork.watch(self)
 
     # ------------------------------------------------------------ enqueueing
 
@@ -279,7 +282,8 @@ class Engine:
             self._done(command, 0)
             return
         command.state = RUNNING
-        self._running += 1
+        me = threading.get_ident()
+        self._running.append(me)
         result = CL_OUT_OF_RESOURCES
         self.lock.release()
         try:
@@ -290,7 +294,7 @@ class Engine:
             raise SimulatorError(f"{command.label} could not be carried out: {error!r}") from error
         finally:
             self.lock.acquire()
-            self._running -= 1
+            self._running.remove(me)
             self._done(command, result)
 
     def _done(self, command: Command, result: int) -> None:
@@ -387,7 +391,7 @@ class Engine:
         command = event.command
         if command is not None and command.state < TIMED:
             event.polls += 1
-            if event.polls == _POLLS_BEFORE_HELP:
+            if event.polls % _POLLS_BEFORE_HELP == 0:
                 for queue, late in waits.unflushed_before([command]):
                     waits.missing_flush(self.findings, queue, late, event, polling=True)
                     if not self.strict:
@@ -519,7 +523,7 @@ class Engine:
             left = [command for command in commands if command.state < DONE]
             if not left:
                 return 0
-            if self._running or self._deliverer not in (0, me):
+            if self._others_at_work(me):
                 self.changed.wait()
                 continue
             if self._ready or self.deliver():
@@ -545,6 +549,19 @@ class Engine:
                 waits.stalled(self.findings, blockers, left, waiter)
                 told = True
             self.changed.wait()
+
+    def _others_at_work(self, me: int) -> bool:
+        """Whether another thread carries out a command or delivers callbacks: its end changes things."""
+        return any(thread != me for thread in self._running) or self._deliverer not in (0, me)
+
+    def before_fork(self) -> None:
+        """Takes the lock once no other thread carries out a command: a child is born with whole state."""
+        self.lock.acquire()
+        while self._others_at_work(threading.get_ident()):
+            self.changed.wait()
+
+    def after_fork(self) -> None:
+        self.lock.release()
 
     def finish(self, queue: CommandQueue, waiter: str) -> int:
         """Flushes a queue and blocks until all its commands are complete."""

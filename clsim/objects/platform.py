@@ -53,6 +53,7 @@ class Platform:
         "profile",
         "seed",
         "strict",
+        "version",
     )
 
     kind = "platform"
@@ -114,6 +115,8 @@ class Platform:
         """Whether CL_MEM_USE_HOST_PTR shares memory (or works on a copy)."""
         self.output: Callable[[str], object] = lambda text: print(text, end="")
         """Where the text of a kernel's printf goes."""
+        self.version = profile.version
+        """The version of OpenCL that the devices have."""
         self.next_address = _FIRST_ADDRESS
         if order_checks:
             from clsim.checks.order import OrderCheck
