@@ -78,6 +78,16 @@ def clEnqueueTask(
     return _launch(queue, kernel, plan, captured, CL_COMMAND_TASK, event_wait_list, want_event)
 
 
+@entry(live("queue", CommandQueue), live("kernel", Kernel), same_context("queue", "kernel"))
+def clGetKernelSuggestedLocalWorkSize(
+    queue: CommandQueue, kernel: Kernel, work_dim: int, global_work_offset: Sizes, global_work_size: Sizes
+) -> tuple[int, ...]:
+    """The local size that a launch without one gets. Raises what the launch raises for its index space."""
+    routine = "clGetKernelSuggestedLocalWorkSize"
+    plan = plan_of(routine, queue.device, kernel, work_dim, global_work_offset, global_work_size, None)
+    return plan.ndrange.local_size
+
+
 class BoundLaunch:
     """A launch whose kernel, arguments and sizes were checked once. Calling it enqueues it, with no event.
 
@@ -259,8 +269,6 @@ def _launch(
     bound: bool = False,
 ) -> Event | None:
     platform = queue.platform
-    if kernel.context.poisoned:
-        raise CLError(CL_OUT_OF_RESOURCES, _NDRANGE, "an earlier kernel of the context left its memory")
     if not bound:
         threads.launched(kernel)
     mapped_any = False

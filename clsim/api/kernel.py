@@ -90,6 +90,14 @@ def another_kernel(kernel: Kernel) -> Kernel:
     return Kernel(kernel.program, kernel.platform.site(), kernel.function)
 
 
+@entry(live("source_kernel", Kernel))
+def clCloneKernel(source_kernel: Kernel) -> Kernel:
+    """A kernel object with the same arguments, changed apart from then on. Raises CL_INVALID_KERNEL."""
+    clone = Kernel(source_kernel.program, source_kernel.platform.site(), source_kernel.function)
+    clone.arguments[:] = source_kernel.arguments
+    return clone
+
+
 def _check_built(routine: str, program: Program) -> None:
     if not program.is_built:
         raise CLError(

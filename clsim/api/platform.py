@@ -96,6 +96,24 @@ def clGetDeviceInfo(device: Device, param_name: int) -> Any:
     return device.info[param_name]
 
 
+@entry(a_platform("platform"))
+def clUnloadPlatformCompiler(platform: Platform) -> None:
+    """A hint that may be ignored, and is. Raises CL_INVALID_PLATFORM."""
+
+
+@entry(device("device"))
+def clGetDeviceAndHostTimer(device: Device) -> tuple[int, int]:
+    """The device's and the host's clock in nanoseconds: both the virtual one. Raises CL_INVALID_DEVICE."""
+    now = device.platform.engine.now_ns
+    return now, now
+
+
+@entry(device("device"))
+def clGetHostTimer(device: Device) -> int:
+    """The virtual clock in nanoseconds. Raises CL_INVALID_DEVICE."""
+    return device.platform.engine.now_ns
+
+
 @entry(device("device"))
 def clRetainDevice(device: Device) -> None:
     """Does nothing for a root device (section 4.3)."""

@@ -347,11 +347,6 @@ def clLinkProgram(
     return program
 
 
-@entry(live("context", Context))
-def clUnloadPlatformCompiler(context: Context) -> None:
-    """A hint that may be ignored, and is."""
-
-
 def _names(program: Program) -> list[str]:
     if not program.is_built:
         raise CLError(

@@ -7,12 +7,14 @@ from typing import Any
 
 from clsim.api.entry import device, entry, live
 from clsim.api.info import answer
+from clsim.api.submit import told_of_fault
 from clsim.objects import CommandQueue, Context, Device
 from clsim.spec import (
     CL_INVALID_COMMAND_QUEUE,
     CL_INVALID_DEVICE,
     CL_INVALID_QUEUE_PROPERTIES,
     CL_INVALID_VALUE,
+    CL_OUT_OF_RESOURCES,
     CL_QUEUE_CONTEXT,
     CL_QUEUE_DEVICE,
     CL_QUEUE_DEVICE_DEFAULT,
@@ -135,8 +137,11 @@ def clFlush(queue: CommandQueue) -> None:
 def clFinish(queue: CommandQueue) -> None:
     """Blocks until all commands enqueued so far are complete.
 
-    Raises CL_INVALID_COMMAND_QUEUE; the code of a wait that can never end, after a `deadlock` finding.
+    Raises CL_INVALID_COMMAND_QUEUE; the code of a wait that can never end, after a `deadlock` finding;
+    CL_OUT_OF_RESOURCES for a kernel that left its memory, on devices that tell so late.
     """
     code = queue.platform.engine.finish(queue, f"clFinish on {queue.label}")
     if code:
         raise CLError(code, "clFinish", "nothing can end this wait; see the finding")
+    if told_of_fault(queue):
+        raise CLError(CL_OUT_OF_RESOURCES, "clFinish", "a kernel left its memory; see the finding")

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from clsim.engine.command import Command
 from clsim.objects import CommandQueue, Event
-from clsim.spec import CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CLError, error_name
+from clsim.spec import CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_OUT_OF_RESOURCES, CLError
+
+
+def told_of_fault(queue: CommandQueue) -> bool:
+    """Whether the host, having waited, must be told of a kernel that left its memory (a profile's quirk)."""
+    if queue.context.faulty:
+        queue.context.poisoned = True
+    return queue.context.poisoned
 
 
 def submit(
@@ -27,6 +34,8 @@ def submit(
     """
     platform = queue.platform
     engine = platform.engine
+    if queue.context.poisoned:
+        raise CLError(CL_OUT_OF_RESOURCES, routine, "an earlier kernel of the context left its memory")
     ledger = platform.ledger
     costs = engine.costs
     engine.now_ns += costs.enqueue_profiling_ns if queue.profiling else costs.enqueue_ns
@@ -47,10 +56,12 @@ def submit(
         if code == 0:
             engine.saw_command(command)
             code = command.result
+        if code == 0 and told_of_fault(queue):
+            code = CL_OUT_OF_RESOURCES
         if code:
             if event is not None:
                 event.release()
-            reason = f"a command it waits for failed: {error_name(code)}"
+            reason = "a command failed, or a kernel left its memory"
             if code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
                 reason = "an event in the wait list failed, or nothing can end this wait (see the findings)"
             raise CLError(code, routine, reason)

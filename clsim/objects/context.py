@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Context(Counted):
     """A context (section 4.4). Queues, memory, programs and user events hold it."""
 
-    __slots__ = ("devices", "end_callbacks", "notify", "poisoned", "properties")
+    __slots__ = ("devices", "end_callbacks", "faulty", "notify", "poisoned", "properties")
 
     kind = "context"
     invalid = CL_INVALID_CONTEXT
@@ -35,8 +35,10 @@ class Context(Counted):
         self.properties = properties
         self.notify = notify
         self.end_callbacks: list[Callable[[], None]] = []
+        self.faulty = False
+        """A kernel left its memory on a device that tells so late: with the next wait of the host."""
         self.poisoned = False
-        """A kernel went out of bounds on a device whose driver then fails all that follows."""
+        """The host was told: everything enqueued from then on fails."""
 
     def _end(self) -> None:
         super()._end()

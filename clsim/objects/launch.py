@@ -83,6 +83,6 @@ def run_launch(command: Command, kernel: Kernel, plan: Plan, captured: Captured)
         if platform.profile.quirks.get("memory_fault") == "late_error" and any(
             fault.kind in kernel_faults.MEMORY_FAULTS for fault in report.faults
         ):
-            kernel.context.poisoned = True
+            kernel.context.faulty = True
             return CL_OUT_OF_RESOURCES
     return 0

@@ -38,11 +38,21 @@ def test_a_memory_fault_is_a_late_error_where_the_profile_says_so(profile_with):
     event = api.clEnqueueNDRangeKernel(
         queue, host.kernel(BEYOND, host.ints(0)), 1, None, (2,), None, None, True
     )
+    room = bytearray(4)
+    other = host.ints(0)
+    api.clEnqueueReadBuffer(queue, other, False, 0, 4, room)
+    noop = host.kernel(ADD, other, np.int32(1))
+    for call in (
+        lambda: api.clFinish(queue),
+        lambda: launch(queue, noop, 1),
+        lambda: api.clEnqueueReadBuffer(queue, other, True, 0, 4, room),
+    ):
+        with pytest.raises(CLError) as error:
+            call()
+        assert code_of(error) == cl.CL_OUT_OF_RESOURCES
     with pytest.raises(CLError):
         api.clWaitForEvents([event])
-    with pytest.raises(CLError) as error:
-        launch(queue, host.kernel(ADD, host.ints(0), np.int32(1)), 1)
-    assert code_of(error) == cl.CL_OUT_OF_RESOURCES
+    assert host.platform.findings.of("out-of-bounds-write")
 
 
 def test_text_that_kernels_print_goes_to_the_platforms_output():
