@@ -139,8 +139,15 @@ class Event(Owned, interface.Event):
             return ProfilingTimes(get(_QUEUED), get(_SUBMIT), get(_START), get(_END))
 
     def on_status(self, status: Status, callback: Callable[[int], None]) -> None:
-        with calling("clSetEventCallback", lambda: f"for status {status!r}"):
-            self.live("clSetEventCallback").set_callback(int(status), callback)
+        routine = "clSetEventCallback"
+        if status not in (Status.SUBMITTED, Status.RUNNING, Status.COMPLETE) or not callable(callback):
+            # Refused here: pyopencl may end the process where the implementation refuses.
+            reason = (
+                f"{callback!r} cannot be called at status {status!r}: SUBMITTED, RUNNING or COMPLETE can be"
+            )
+            raise CLError(ErrorCode.CL_INVALID_VALUE, routine, reason)
+        with calling(routine):
+            self.live(routine).set_callback(int(status), callback)
 
 
 class UserEvent(Event, interface.UserEvent):

@@ -12,7 +12,6 @@ import pyopencl as cl
 from runtime.cl import interface
 from runtime.cl._pyopencl_base import translated, wait_list
 from runtime.cl._pyopencl_events import Event
-from runtime.cl._pyopencl_memory import Buffer
 from runtime.cl._pyopencl_program import Kernel
 from runtime.cl.codes import ErrorCode
 from runtime.cl.interface import CLError, KernelArgument
@@ -45,14 +44,14 @@ class PreparedLaunch:
         self.offset = offset
         self.users = 0
         self.bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
-        for buffer in kernel.buffers:
-            buffer.add_user(self)
+        for life in kernel.arguments.buffers:
+            life.add_user(self)
 
-    def argument_released(self, buffer: Buffer) -> None:
+    def argument_released(self, size: int) -> None:
         for binding in list(self.bindings):
             binding.invalidate(
                 ErrorCode.CL_INVALID_KERNEL_ARGS,
-                f"a buffer of {buffer.size} bytes, an argument of kernel {self.kernel.name}, was released",
+                f"a buffer of {size} bytes, an argument of kernel {self.kernel.name}, was released",
             )
 
     def drop(self) -> None:
@@ -138,8 +137,7 @@ class Binding(interface.Binding):
     def _valid(self) -> None:
         if self._released:
             raise CLError(ErrorCode.CL_INVALID_KERNEL, LAUNCH, "this binding was released")
-        for buffer in self._prepared.kernel.buffers:
-            buffer.live(LAUNCH, ErrorCode.CL_INVALID_KERNEL_ARGS)
+        self._prepared.kernel.check_arguments(self._queue.device, LAUNCH)
 
     def _failure(self, error: cl.Error) -> CLError:
         prepared = self._prepared

@@ -24,50 +24,70 @@ _HOST_FLAGS = MemFlags.USE_HOST_PTR | MemFlags.COPY_HOST_PTR
 
 
 class ArgumentUser(Protocol):
-    """Who must know when a buffer is released."""
+    """Who must know when a buffer is gone."""
 
-    def argument_released(self, buffer: Buffer) -> None: ...
+    def argument_released(self, size: int) -> None: ...
+
+
+class Life:
+    """What the wrappers of one memory object share: how many they are, and who uses it as an argument.
+
+    A kernel does not keep its arguments alive, and a driver that is given a dead one may crash.
+    """
+
+    __slots__ = ("__weakref__", "host", "size", "users", "wrappers")
+
+    def __init__(self, size: int, host: memoryview | None) -> None:
+        self.size = size
+        self.host = host  # with USE_HOST_PTR: the memory that the buffer lives in
+        self.wrappers = 0
+        self.users: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def drop(self) -> None:
+        """A wrapper is about to give up its reference; before the last does, the users are told."""
+        self.wrappers -= 1
+        if not self.wrappers:
+            for user in list(self.users):
+                user.argument_released(self.size)
+            self.host = None
+
+    def add_user(self, user: ArgumentUser) -> None:
+        self.users.add(user)
 
 
 class Buffer(Owned, interface.Buffer):
     """`interface.Buffer` over a pyopencl buffer."""
 
-    __slots__ = ("_host", "_size", "_users")
+    __slots__ = ("life",)
 
     _kind = "buffer"
     _invalid = ErrorCode.CL_INVALID_MEM_OBJECT
     _count_query = cl.mem_info.REFERENCE_COUNT
     _count_routine = "clGetMemObjectInfo"
 
-    def __init__(self, raw: Any, size: int, host: memoryview | None) -> None:
+    def __init__(self, raw: Any, life: Life) -> None:
         super().__init__(raw)
-        self._size = size
-        self._host = host  # with USE_HOST_PTR: the memory that the buffer lives in
-        self._users: weakref.WeakSet[Any] | None = None
+        self.life = life
+        life.wrappers += 1
 
     def retain(self) -> Buffer:
         with calling("clRetainMemObject"):
             raw = cl.MemoryObject.from_int_ptr(self.live("clRetainMemObject").int_ptr, True)
-        return Buffer(raw, self._size, self._host)
+        return Buffer(raw, self.life)
 
     def release(self) -> None:
         self.check_release()
-        users, self._users = self._users, None
-        for user in users or ():
-            user.argument_released(self)
+        self.life.drop()
         self._raw.release()  # also where somebody else still holds pyopencl's object
         super().release()
-        self._host = None
 
-    def add_user(self, user: ArgumentUser) -> None:
-        """`user` is told, before it happens, when this wrapper is released."""
-        if self._users is None:
-            self._users = weakref.WeakSet()
-        self._users.add(user)
+    def __del__(self) -> None:
+        if self._raw is not None:
+            self.life.drop()
 
     @property
     def size(self) -> int:
-        return self._size
+        return self.life.size
 
     @property
     def flags(self) -> MemFlags:
@@ -78,9 +98,9 @@ class Buffer(Owned, interface.Buffer):
         routine = "clCreateSubBuffer"
         at_least(origin, 0, "the origin", routine, ErrorCode.CL_INVALID_VALUE)
         at_least(size, 1, "the size", routine, ErrorCode.CL_INVALID_BUFFER_SIZE)
-        with calling(routine, lambda: f"bytes {origin} to {origin + size} of {self._size}"):
+        with calling(routine, lambda: f"bytes {origin} to {origin + size} of {self.size}"):
             raw = self.live(routine).get_sub_region(origin, size, int(flags or 0))
-        return Buffer(raw, size, self._host)
+        return Buffer(raw, Life(size, self.life.host))
 
 
 def create_buffer(context: Any, size: int, flags: MemFlags, host: HostMemory | None) -> Buffer:
@@ -98,7 +118,7 @@ def create_buffer(context: Any, size: int, flags: MemFlags, host: HostMemory | N
             raise CLError(ErrorCode.CL_INVALID_HOST_PTR, routine, reason)
     with calling(routine, lambda: f"{size} bytes with flags {flags!r}"):
         raw = cl.Buffer(context, int(flags), size, view)
-    return Buffer(raw, size, view if flags & MemFlags.USE_HOST_PTR else None)
+    return Buffer(raw, Life(size, view if flags & MemFlags.USE_HOST_PTR else None))
 
 
 class MappedMemory(interface.MappedMemory):

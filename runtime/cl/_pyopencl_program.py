@@ -14,7 +14,7 @@ import pyopencl as cl
 
 from runtime.cl import interface
 from runtime.cl._pyopencl_base import Owned, calling, code_of, translated
-from runtime.cl._pyopencl_memory import Buffer
+from runtime.cl._pyopencl_memory import Buffer, Life
 from runtime.cl._scalars import pack, packed_as
 from runtime.cl.codes import BuildStatus, ErrorCode
 from runtime.cl.interface import BuildError, CLError, KernelArgument, LocalMemory, WorkGroupInfo
@@ -109,17 +109,20 @@ class Program(Owned, interface.Program):
 
     @property
     def binaries(self) -> dict[interface.Device, bytes]:
-        with calling("clGetProgramInfo"):
-            binaries = cast("list[bytes]", self.live("clGetProgramInfo").get_info(cl.program_info.BINARIES))
-            handles = [
-                cast("Any", raw).int_ptr
-                for raw in cast(
-                    "list[object]", self.live("clGetProgramInfo").get_info(cl.program_info.DEVICES)
-                )
-            ]
+        routine = "clGetProgramInfo"
+        if not any(self.build_status(device) == BuildStatus.SUCCESS for device in self._devices):
+            return {}  # some implementations call the program invalid then
+        with calling(routine):
+            binaries = cast("list[bytes]", self.live(routine).get_info(cl.program_info.BINARIES))
+            handles = [raw.int_ptr for raw in self.live(routine).get_info(cl.program_info.DEVICES)]
         # The standard gives both in the program's own order, which need not be that of our devices.
         by_handle = {device.native.int_ptr: device for device in self._devices}
-        return {by_handle[handle]: binary for handle, binary in zip(handles, binaries, strict=True) if binary}
+        found = {by_handle[handle]: binary for handle, binary in zip(handles, binaries, strict=True)}
+        return {
+            device: binary
+            for device, binary in found.items()
+            if binary and self.build_status(device) == BuildStatus.SUCCESS
+        }
 
     def kernel(self, name: str) -> Kernel:
         with calling("clCreateKernel", lambda: f"kernel {name!r}"):
@@ -157,17 +160,18 @@ def program_from_binaries(
 class _Arguments:
     """What was set as a kernel object's arguments, shared by the wrappers of that object."""
 
-    __slots__ = ("buffers", "packers")
+    __slots__ = ("buffers", "local_bytes", "packers")
 
     def __init__(self) -> None:
-        self.buffers: tuple[Buffer, ...] = ()
+        self.buffers: tuple[Life, ...] = ()
+        self.local_bytes = 0
         self.packers: dict[int, struct.Struct] = {}
 
 
 class Kernel(Owned, interface.Kernel):
     """`interface.Kernel` over a pyopencl kernel."""
 
-    __slots__ = ("_arguments", "_count", "_name", "_program")
+    __slots__ = ("_count", "_name", "_program", "arguments")
 
     _kind = "kernel"
     _invalid = ErrorCode.CL_INVALID_KERNEL
@@ -178,17 +182,17 @@ class Kernel(Owned, interface.Kernel):
         super().__init__(raw)
         self._name = name
         self._program: Program | None = program
-        self._arguments = arguments or _Arguments()
+        self.arguments = arguments or _Arguments()
         self._count = cast(int, raw.get_info(cl.kernel_info.NUM_ARGS))
 
     def retain(self) -> Kernel:
         with calling("clRetainKernel"):
             raw = cl.Kernel.from_int_ptr(self.live("clRetainKernel").int_ptr, True)
-        return Kernel(raw, self._name, self.program.borrowed(), self._arguments)
+        return Kernel(raw, self._name, self.program.borrowed(), self.arguments)
 
     def release(self) -> None:
         super().release()
-        self._arguments = _Arguments()
+        self.arguments = _Arguments()
         self._program = None
 
     @property
@@ -205,10 +209,19 @@ class Kernel(Owned, interface.Kernel):
             raise self.used_after_release("clGetKernelInfo")
         return self._program
 
-    @property
-    def buffers(self) -> tuple[Buffer, ...]:
-        """The buffers set as arguments."""
-        return self._arguments.buffers
+    def check_arguments(self, device: interface.Device, routine: str) -> None:
+        """Refuses arguments that a driver may crash on: dead buffers, more local memory than there is."""
+        arguments = self.arguments
+        for life in arguments.buffers:
+            if not life.wrappers:
+                reason = f"a buffer of {life.size} bytes, an argument of kernel {self._name}, was released"
+                raise CLError(ErrorCode.CL_INVALID_KERNEL_ARGS, routine, reason)
+        if arguments.local_bytes and arguments.local_bytes > device.limits.local_mem_size:
+            reason = (
+                f"kernel {self._name} wants {arguments.local_bytes} bytes of local memory, "
+                f"the device has {device.limits.local_mem_size}"
+            )
+            raise CLError(ErrorCode.CL_OUT_OF_RESOURCES, routine, reason)
 
     def set_args(self, *args: KernelArgument) -> None:
         routine = "clSetKernelArg"
@@ -216,13 +229,16 @@ class Kernel(Owned, interface.Kernel):
         if len(args) != self._count:
             reason = f"kernel {self._name} takes {self._count} arguments, but {len(args)} were given"
             raise CLError(ErrorCode.CL_INVALID_KERNEL_ARGS, routine, reason)
+        buffers = tuple(argument.life for argument in args if isinstance(argument, Buffer))
+        self.arguments.buffers += buffers  # if one is refused, some arguments are the new ones
         for index, argument in enumerate(args):
             try:
                 self._set(index, argument)
             except cl.Error as error:
                 reason = f"argument {index} of kernel {self._name}, given as {argument!r}"
                 raise translated(error, routine, reason) from None
-        self._arguments.buffers = tuple(argument for argument in args if isinstance(argument, Buffer))
+        self.arguments.buffers = buffers
+        self.arguments.local_bytes = sum(arg.size_bytes for arg in args if isinstance(arg, LocalMemory))
 
     def _set(self, index: int, argument: KernelArgument) -> None:
         routine = "clSetKernelArg"
@@ -242,13 +258,13 @@ class Kernel(Owned, interface.Kernel):
 
     def _packed(self, index: int, number: int | float) -> bytes:
         where = f"argument {index} of kernel {self._name}"
-        packer = self._arguments.packers.get(index)
+        packer = self.arguments.packers.get(index)
         if packer is None:
             try:
                 declared = cast(str, self._raw.get_arg_info(index, cl.kernel_arg_info.TYPE_NAME))
             except cl.Error:
                 declared = "not known (build with -cl-kernel-arg-info)"
-            packer = self._arguments.packers[index] = packed_as(declared, number, where)
+            packer = self.arguments.packers[index] = packed_as(declared, number, where)
         return pack(packer, number, where)
 
     def work_group_info(self, device: interface.Device) -> WorkGroupInfo:

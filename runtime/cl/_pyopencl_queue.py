@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from runtime.cl.pyopencl_device import Context, Device
 
+_STATUS = cl.event_info.COMMAND_EXECUTION_STATUS
 _PROFILING = cl.command_queue_properties.PROFILING_ENABLE
 _OUT_OF_ORDER = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
 
@@ -113,6 +114,7 @@ class Queue(Owned, interface.Queue):
         own = _kernel(kernel).program.kernel(kernel.name)
         try:
             own.set_args(*args)
+            own.check_arguments(self._device, LAUNCH)
             sizes = checked_sizes(global_size, local_size, offset, own, self._device)
             core = PreparedLaunch(own, tuple(args), *sizes)
         except BaseException:
@@ -134,10 +136,7 @@ class Queue(Owned, interface.Queue):
         want_event: bool = False,
     ) -> Event | None:
         own = _kernel(kernel)
-        for buffer in own.buffers:
-            if buffer.released:
-                reason = f"a buffer set as an argument of kernel {own.name} was released"
-                raise CLError(ErrorCode.CL_INVALID_KERNEL_ARGS, LAUNCH, reason)
+        own.check_arguments(self._device, LAUNCH)
         try:
             raw = enqueue_native(
                 self.live(LAUNCH),
@@ -198,11 +197,21 @@ class Queue(Owned, interface.Queue):
         at_least(offset, 0, "the offset", routine, ErrorCode.CL_INVALID_VALUE)
         own = _buffer(buffer)
         with calling(routine, lambda: f"bytes {offset} to {offset + view.nbytes} of {own.size}"):
-            waits = wait_list(wait_for, routine)
-            raw = enqueue(self.live(routine), own.live(routine), view, offset, waits, blocking)
+            raw = enqueue(
+                self.live(routine),
+                own.live(routine),
+                view,
+                offset,
+                wait_list(wait_for, routine),
+                blocking,
+            )
         event = Event(plain_event(raw)) if want_event else None
         if not blocking:
             PENDING_TRANSFERS.keep(raw)
+        elif cast(int, raw.get_info(_STATUS)) < 0:
+            # Some implementations return as if all were well, and the bytes are whatever they were.
+            failed = ErrorCode.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+            raise CLError(failed, routine, "an event in the wait list failed, and so did the transfer")
         return event
 
     def enqueue_copy(

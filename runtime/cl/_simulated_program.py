@@ -71,7 +71,11 @@ class Program(Simulated, interface.Program):
     @property
     def binaries(self) -> dict[interface.Device, bytes]:
         binaries = self.info(spec.CL_PROGRAM_BINARIES)
-        return {d: binary for d, binary in zip(self.devices, binaries, strict=True) if binary}
+        return {
+            device: binary
+            for device, binary in zip(self.devices, binaries, strict=True)
+            if binary and self.build_status(device) == BuildStatus.SUCCESS
+        }
 
     def kernel(self, name: str) -> Kernel:
         with calling():
