@@ -329,16 +329,16 @@ class Places(Values):
             return
         new = {index: self.component(value, k) for k, index in enumerate(indices) if index < whole.width}
         parts: list[ir.Expr] = []
-        kept: list[int] = []
-        for index in range(whole.width + 1):
-            if index in new or index == whole.width:
-                if kept:
-                    parts.append(self.extract(ir.Read(base.var, whole), tuple(kept)))
-                    kept = []
-                if index in new:
-                    parts.append(new[index])
-            else:
-                kept.append(index)
+        index = 0
+        while index < whole.width:
+            if index in new:
+                parts.append(new[index])
+                index += 1
+                continue
+            behind = next((k for k in range(index, whole.width) if k in new), whole.width)
+            count = next(n for n in (8, 4, 3, 2, 1) if index + n <= behind)
+            parts.append(self.extract(ir.Read(base.var, whole), tuple(range(index, index + count))))
+            index += count
         self.out.append(ir.Assign(base.var, ir.Build(whole, tuple(parts))))
 
     def copy_record(self, target: ir.Expr, value: RecordValue, pos: int) -> None:

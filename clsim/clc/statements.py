@@ -362,7 +362,7 @@ class Statements(Initialisers):
 
     def check_storage(self, specifiers: ast.Specifiers, declared: Qualified, pos: int) -> None:
         qualifiers = specifiers.qualifiers
-        if "static" in qualifiers and declared.space is not Space.CONSTANT:
+        if "static" in qualifiers:
             self.fail(pos, "variables in function scope cannot be declared static")
         for word in ("register", "auto"):
             if word in qualifiers and self.standard < (2, 0):

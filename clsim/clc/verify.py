@@ -35,6 +35,7 @@ from clsim.clc.types import (
     Void,
 )  # fmt: skip
 from clsim.clc.walk import blocks, expressions, operands
+from clsim.clc.words import WIDTHS
 
 MAX_BYTES = 1 << 40
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
@@ -391,12 +392,12 @@ class _Function:
 
     def extract(self, e: ir.Extract) -> None:
         of = e.a.type
-        if not isinstance(of, Vector) or not e.indices or not all(0 <= i < of.width for i in e.indices):
+        if not isinstance(of, Vector) or not all(0 <= i < of.width for i in e.indices):
             self.fail(f"takes components {e.indices} of '{of}'")
         count = e.type.width if isinstance(e.type, Vector) else 1
         elem = e.type.elem if isinstance(e.type, Vector) else e.type
         self.same(elem, of.elem, "component")
-        if count != len(e.indices):
+        if count != len(e.indices) or count not in (1, *WIDTHS):
             self.fail(f"takes {len(e.indices)} components as '{e.type}'")
 
     def builtin(self, e: ir.Builtin) -> None:

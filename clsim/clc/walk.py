@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 
 from clsim.clc import ir
 
-_OPERANDS: dict[type, tuple[str, ...]] = {
-    ir.Offset: ("pointer", "index"),
-    ir.PointerDifference: ("a", "b"),
-    ir.Load: ("pointer",),
-    ir.Unary: ("a",),
-    ir.Binary: ("a", "b"),
-    ir.Compare: ("a", "b"),
-    ir.Logical: ("a", "b"),
-    ir.Cond: ("test", "a", "b"),
-    ir.Convert: ("a",),
-    ir.Bitcast: ("a",),
-    ir.Extract: ("a",),
+_OPERANDS: dict[type, Callable[..., tuple[ir.Expr, ...]]] = {
+    ir.Const: lambda e: (),
+    ir.Read: lambda e: (),
+    ir.Address: lambda e: (),
+    ir.Offset: attrgetter("pointer", "index"),
+    ir.PointerDifference: attrgetter("a", "b"),
+    ir.Load: lambda e: (e.pointer,),
+    ir.Unary: lambda e: (e.a,),
+    ir.Binary: attrgetter("a", "b"),
+    ir.Compare: attrgetter("a", "b"),
+    ir.Logical: attrgetter("a", "b"),
+    ir.Cond: attrgetter("test", "a", "b"),
+    ir.Convert: lambda e: (e.a,),
+    ir.Bitcast: lambda e: (e.a,),
+    ir.Build: attrgetter("parts"),
+    ir.Extract: lambda e: (e.a,),
+    ir.Builtin: attrgetter("args"),
 }
 
 
 def operands(value: ir.Expr) -> tuple[ir.Expr, ...]:
     """The direct operands of an expression."""
-    kind = type(value)
-    names = _OPERANDS.get(kind)
-    if names is not None:
-        return tuple(getattr(value, name) for name in names)
-    if kind is ir.Build:
-        return value.parts  # type: ignore[union-attr]
-    if kind is ir.Builtin:
-        return value.args  # type: ignore[union-attr]
-    return ()
+    return _OPERANDS[type(value)](value)
 
 
 def expressions(statement: ir.Statement) -> tuple[ir.Expr, ...]:
