@@ -43,9 +43,7 @@ def submit(
     event = None
     if want_event:
         account = ledger.account("event", command.site, queue.number, command.type)
-        event = Event(
-            queue.context, queue, command, account, platform.event_bytes(queue.profiling), command.name
-        )
+        event = Event(queue.context, queue, command, account, queue.event_bytes, command.name)
         command.event = event
     engine.enqueue(command, queue, event_wait_list or (), after_all=after_all)
     if barrier:

@@ -87,6 +87,9 @@ class Engine:
         self.unset_user_events: dict[int, Event] = {}
         self._random = random.Random(seed)
         self._late = schedule == "late"
+        self._resolved = TIMED if self._late else DONE
+        """The state from which on a command no longer holds up those that depend on it."""
+        self._waiters = 0
         self._eager = schedule == "fifo" and not strict
         self._ready: deque[Command] = deque()
         self._deferred: dict[Command, None] = {}
@@ -123,14 +126,14 @@ class Engine:
         if queue.in_order:
             if queue.tail is not None:
                 self._edge(queue.tail, command, False)
-            command.ready_ns = max(command.ready_ns, queue.last_end_ns)
-        elif after_all:
-            for earlier in queue.pending:
-                self._edge(earlier, command, False)
-            command.ready_ns = max(command.ready_ns, queue.last_end_ns)
-        if queue.barrier is not None:
-            self._edge(queue.barrier, command, False)
-        command.ready_ns = max(command.ready_ns, queue.barrier_end_ns)
+        else:
+            if after_all:
+                for earlier in queue.pending:
+                    self._edge(earlier, command, False)
+                command.ready_ns = max(command.ready_ns, queue.last_end_ns)
+            if queue.barrier is not None:
+                self._edge(queue.barrier, command, False)
+            command.ready_ns = max(command.ready_ns, queue.barrier_end_ns)
         for held in command.holds:
             held.holds += 1
         queue.holds += 1
@@ -174,14 +177,15 @@ class Engine:
     def _edge(self, earlier: Command, later: Command, listed: bool) -> None:
         """`later` starts after `earlier`, because its wait list says so (`listed`) or its queue does."""
         later.before.append((earlier, listed))
-        if earlier.state < (TIMED if self._late else DONE):
+        if earlier.state < self._resolved:
             earlier.dependents.append(later)
             later.waiting += 1
         else:
             self._resolve(earlier, later)
 
     def _resolve(self, earlier: Command, later: Command) -> None:
-        later.ready_ns = max(later.ready_ns, earlier.end_ns)
+        if later.ready_ns < earlier.end_ns:
+            later.ready_ns = earlier.end_ns
         if self.order is not None:
             self.order.joined(later, earlier.stamp)
 
@@ -230,18 +234,23 @@ class Engine:
         """Gives a ready command its place on the virtual clock."""
         queue = command.queue
         assert queue is not None
-        self._inherit_failure(command)
-        start = max(command.submit_ns + self.costs.submit_ns, command.ready_ns)
-        if queue.in_order:
-            start = max(start, queue.last_end_ns)
+        if command.before:
+            self._inherit_failure(command)
+        start = command.submit_ns + self.costs.submit_ns
+        if start < command.ready_ns:
+            start = command.ready_ns
+        if start < queue.last_end_ns and queue.in_order:
+            start = queue.last_end_ns
         duration = 0 if command.failing else command.device_ns
         if duration:
             device = queue.device
             if command.transfer:
-                start = max(start, device.transfer_free_ns)
+                if start < device.transfer_free_ns:
+                    start = device.transfer_free_ns
                 device.transfer_free_ns = start + duration
             else:
-                start = max(start, device.free_ns)
+                if start < device.free_ns:
+                    start = device.free_ns
                 device.free_ns = start + duration
         end = start + duration
         command.start_ns = start
@@ -273,8 +282,10 @@ class Engine:
 
     def _execute(self, command: Command) -> None:
         """Carries out the effects of a command whose dependencies are done."""
-        self._inherit_failure(command)
-        command.before = []
+        if command.before:
+            # Late, what was timed before may have failed since.
+            self._inherit_failure(command)
+            command.before = []
         if command.failing:
             self._done(command, command.failing)
             return
@@ -305,9 +316,10 @@ class Engine:
                 self.order.done(command)
             self.order.left(command)
         queue = command.queue
-        if not self._late or queue is None:
+        if self._late and queue is not None:
+            self._deferred.pop(command, None)
+        elif command.dependents:
             self._tell_dependents(command)
-        self._deferred.pop(command, None)
         event = command.event
         if event is not None:
             event.result = result
@@ -323,10 +335,14 @@ class Engine:
                 self._barrier_done(queue, command)
             queue.drop()
         for held in command.holds:
-            held.drop()
+            # As `drop`, written out: this loop runs for every argument of every launch.
+            held.holds -= 1
+            if held.holds == 0 and held.references == 0:
+                held.end()
         command.run = None
         command.holds = ()
-        self.changed.notify_all()
+        if self._waiters:
+            self.changed.notify_all()
 
     def _force(self, wanted: Command) -> None:
         """Late schedule: carries out the effects of a timed command, and first those it depends on."""
@@ -336,7 +352,7 @@ class Engine:
             if command.state == DONE:
                 stack.pop()
             elif command.state == RUNNING:
-                self.changed.wait()
+                self._wait()
             else:
                 before = [earlier for earlier, _ in command.before if earlier.state < DONE]
                 if before:
@@ -500,7 +516,8 @@ class Engine:
                 self.pump()
         finally:
             self._deliverer = 0
-            self.changed.notify_all()
+            if self._waiters:
+                self.changed.notify_all()
         return delivered
 
     # ------------------------------------------------------------ waiting
@@ -524,7 +541,7 @@ class Engine:
             if not left:
                 return 0
             if self._others_at_work(me):
-                self.changed.wait()
+                self._wait()
                 continue
             if self._ready or self.deliver():
                 continue
@@ -548,7 +565,15 @@ class Engine:
             if not told:
                 waits.stalled(self.findings, blockers, left, waiter)
                 told = True
+            self._wait()
+
+    def _wait(self) -> None:
+        """Waits, without the lock, until another thread has changed something."""
+        self._waiters += 1
+        try:
             self.changed.wait()
+        finally:
+            self._waiters -= 1
 
     def _others_at_work(self, me: int) -> bool:
         """Whether another thread carries out a command or delivers callbacks: its end changes things."""
@@ -558,7 +583,7 @@ class Engine:
         """Takes the lock once no other thread carries out a command: a child is born with whole state."""
         self.lock.acquire()
         while self._others_at_work(threading.get_ident()):
-            self.changed.wait()
+            self._wait()
 
     def after_fork(self) -> None:
         self.lock.release()

@@ -6,7 +6,7 @@ in it. At zero references the handle is dead for the client; the object itself e
 
     created --retain/release--> references > 0 : alive
     references == 0, holds > 0                 : released, but held
-    references == 0, holds == 0                : ended (`_end` ran, once)
+    references == 0, holds == 0                : ended (`end` ran, once)
 
 All of it happens under the engine's lock.
 """
@@ -76,7 +76,7 @@ class Counted:
             self.released_at = site
             self._released()
             if self.holds == 0:
-                self._end()
+                self.end()
 
     def hold(self) -> None:
         self.holds += 1
@@ -84,11 +84,11 @@ class Counted:
     def drop(self) -> None:
         self.holds -= 1
         if self.holds == 0 and self.references == 0:
-            self._end()
+            self.end()
 
     def _released(self) -> None:
         """The last client reference is gone."""
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """Both counts are zero: leaves the ledger. Subclasses drop what they hold."""
         self.platform.ledger.died(self.account, self.size_bytes)

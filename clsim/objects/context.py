@@ -40,7 +40,7 @@ class Context(Counted):
         self.poisoned = False
         """The host was told: everything enqueued from then on fails."""
 
-    def _end(self) -> None:
-        super()._end()
+    def end(self) -> None:
+        super().end()
         for callback in reversed(self.end_callbacks):
             self.platform.engine.call_later(callback)

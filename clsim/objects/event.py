@@ -96,7 +96,7 @@ class Event(Counted):
         if self.is_user and self.command is not None:
             self.platform.engine.user_event_released(self)
 
-    def _end(self) -> None:
+    def end(self) -> None:
         self.platform.ledger.died(self.account, self.size_bytes)
         if self.queue is not None:
             self.queue.drop()

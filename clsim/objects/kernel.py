@@ -136,7 +136,7 @@ class Kernel(Counted):
     def _released(self) -> None:
         self.platform.epoch += 1
 
-    def _end(self) -> None:
-        super()._end()
+    def end(self) -> None:
+        super().end()
         self.program.attached -= 1
         self.program.drop()

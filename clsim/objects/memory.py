@@ -202,14 +202,14 @@ class Buffer(Counted):
     def _released(self) -> None:
         self.platform.epoch += 1
 
-    def _end(self) -> None:
+    def end(self) -> None:
         engine = self.platform.engine
         if self.storage.busy_until_ns > engine.now_ns:
             # Commands that ran already, but are not complete by the clock, still use the memory.
             self.holds += 1
             engine.call_at(self.storage.busy_until_ns, self._idle)
             return
-        super()._end()
+        super().end()
         for callback in reversed(self.end_callbacks):
             engine.call_later(callback)
         # A kernel may still refer to the object as its argument: the bytes are given back now.

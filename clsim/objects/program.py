@@ -130,6 +130,6 @@ class Program(Counted):
             build.status == CL_BUILD_SUCCESS and build.kind == "executable" for build in self.builds.values()
         )
 
-    def _end(self) -> None:
-        super()._end()
+    def end(self) -> None:
+        super().end()
         self.context.drop()

@@ -33,6 +33,7 @@ class CommandQueue(Counted):
         "chains",
         "context",
         "device",
+        "event_bytes",
         "in_order",
         "last_end_ns",
         "pending",
@@ -63,6 +64,8 @@ class CommandQueue(Counted):
         self.properties_array = properties_array
         self.in_order = not properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
         self.profiling = bool(properties & CL_QUEUE_PROFILING_ENABLE)
+        self.event_bytes = self.platform.event_bytes(self.profiling)
+        """What a live event of the queue takes."""
         self.tail: Command | None = None
         """The latest command, while it is not done."""
         self.pending: dict[Command, None] = {}
@@ -84,8 +87,8 @@ class CommandQueue(Counted):
         self.platform.epoch += 1
         self.platform.engine.flush(self)
 
-    def _end(self) -> None:
-        super()._end()
+    def end(self) -> None:
+        super().end()
         self.platform.ledger.queue_gone(self.number)
         if self.platform.engine.order is not None:
             self.platform.engine.order.queue_gone(self)
