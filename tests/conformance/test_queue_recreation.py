@@ -21,7 +21,8 @@ from runtime.cl.interface import Context, Device, Queue
 
 def test_an_event_of_the_old_queue_still_answers(context: Context, device: Device) -> None:
     old = context.create_queue(device, profiling=True)
-    store = kernel(context, "store", int_buffer(context, range(8)), int32(1))
+    data = int_buffer(context, range(8))
+    store = kernel(context, "store", data, int32(1))
     event = asked(old.enqueue_kernel(store, (8,), want_event=True))
     old.finish()
     times = event.profile
