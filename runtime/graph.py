@@ -79,6 +79,11 @@ class Graph:
         """Kernel launches of one run."""
         return len(self._plan.launches)
 
+    @property
+    def kept_events(self) -> int:
+        """Events that `keep_events` has kept so far; else 0."""
+        return len(self._kept_events or ())
+
     def set_input(self, which: str | int, value: npt.ArrayLike) -> None:
         """Copies an input to the device; what was not set is zero.
 
