@@ -224,6 +224,8 @@ class Engine:
             self._place(command)
             if self._late:
                 self._deferred[command] = None
+                if command.queue is not None and command.queue.references == 0:
+                    self._not_for_ever(command)
                 self._tell_dependents(command)
                 if len(self._deferred) > _MOST_DEFERRED:
                     self._force(next(iter(self._deferred)))
@@ -359,6 +361,27 @@ class Engine:
                     stack.extend(before)
                 else:
                     self._execute(command)
+
+    def queue_released(self, queue: CommandQueue) -> None:
+        """Nobody can wait for a queue any more: its commands are carried out when their time has come."""
+        self.flush(queue)
+        for command in queue.pending:
+            if command.state == TIMED:
+                self._not_for_ever(command)
+
+    def _not_for_ever(self, command: Command) -> None:
+        self.call_at(command.end_ns, lambda: self._force(command))
+
+    def drain(self) -> None:
+        """Lets everything happen that can happen without the program: the end of a run."""
+        while True:
+            self.pump()
+            for command in list(self._deferred):
+                self._force(command)
+            if not self.due or self._deliverer:
+                return
+            self.advance_to(self.due[0][0])
+            self.deliver()
 
     def instant(self, queue: CommandQueue, device_ns: int, storages: Iterable[Storage]) -> None:
         """A launch without effects, event or wait list on an idle queue: only time passes."""

@@ -74,9 +74,10 @@ class Counted:
         self.references -= 1
         if self.references == 0:
             self.released_at = site
+            # Held meanwhile: what `_released` sets going may drop the last hold.
+            self.holds += 1
             self._released()
-            if self.holds == 0:
-                self.end()
+            self.drop()
 
     def hold(self) -> None:
         self.holds += 1

@@ -137,6 +137,18 @@ class Platform:
         self.next_address += -(-size // _ADDRESS_STEP) * _ADDRESS_STEP + _ADDRESS_STEP
         return address
 
+    def report_leaks(self) -> None:
+        """Enters what is still alive as findings, once what was submitted has come to its end.
+
+        For the end of a program; takes no notice of what was never flushed.
+        """
+        from clsim.checks import lifetime
+
+        with self.engine.lock:
+            self.engine.drain()
+            self.engine.settle()
+            lifetime.leaks(self)
+
     def forget(self, item: object) -> None:
         """Releases an object that its owner lost without releasing it, and reports that.
 

@@ -85,7 +85,7 @@ class CommandQueue(Counted):
 
     def _released(self) -> None:
         self.platform.epoch += 1
-        self.platform.engine.flush(self)
+        self.platform.engine.queue_released(self)
 
     def end(self) -> None:
         super().end()

@@ -8,7 +8,7 @@ from host import ADD, Host, code_of, launch, read, write
 
 from clsim import api
 from clsim import spec as cl
-from clsim.checks import Findings, lifetime
+from clsim.checks import Findings
 from clsim.ledger import Site
 from clsim.spec import CLError
 
@@ -73,12 +73,28 @@ def test_what_is_alive_at_the_end_is_reported_a_place():
     queue = host.queue()
     kept = [write(queue, host.ints(0), np.zeros(1, np.int32), want_event=True) for _ in range(5)]
     api.clFinish(queue)
-    lifetime.leaks(host.platform)
+    host.platform.report_leaks()
     by_kind = {finding.objects[0]: finding for finding in host.platform.findings.of("leak")}
     assert "5 of 5 events" in by_kind["event"].message
     assert f"{5 * host.platform.event_bytes(False)} bytes" in by_kind["event"].message
     assert set(by_kind) == {"event", "buffer", "queue", "context"}
     assert len(kept) == 5
+
+
+def test_what_was_submitted_and_released_is_no_leak(any_schedule):
+    host = Host(schedule=any_schedule)
+    queue, buffer = host.queue(), host.ints(0)
+    kernel = host.kernel(ADD, buffer, np.int32(1))
+    launch(queue, kernel, 1)
+    for release, item in (
+        (api.clReleaseKernel, kernel),
+        (api.clReleaseMemObject, buffer),
+        (api.clReleaseCommandQueue, queue),
+        (api.clReleaseContext, host.context),
+    ):
+        release(item)
+    host.platform.report_leaks()
+    assert not list(host.platform.findings)
 
 
 # ---------------------------------------------------------------- injection

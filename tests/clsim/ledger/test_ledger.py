@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from host import ADD, Host, launch, write
 
+import clsim
 from clsim import api
 from clsim import spec as cl
 from clsim.ledger import Point, SiteTable, Timeline
@@ -121,6 +123,21 @@ def test_one_place_is_one_site_and_two_calls_on_one_line_are_too():
     assert a is b is c
     assert a.function.endswith("caller")
     assert a.file == __file__
+
+
+def test_frames_of_the_simulator_the_runtime_and_the_binding_are_passed_over():
+    home = Path(clsim.__file__).parents[1]
+    table = SiteTable()
+    for file, passed in (
+        (home / "clsim" / "api" / "queue.py", True),
+        (home / "runtime" / "graph.py", True),
+        (home / "runtime" / "demo" / "program.py", False),
+        (Path("/usr/lib/python3/dist-packages/pyopencl/__init__.py"), True),
+        (Path("/home/someone/runtime/graph.py"), False),
+    ):
+        space = {"table": table}
+        exec(compile("def call():\n    return table.here()", str(file), "exec"), space)
+        assert (space["call"]().file == __file__) == passed
 
 
 def test_a_ledger_snapshot_compares_before_and_after():
