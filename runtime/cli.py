@@ -44,7 +44,7 @@ Json = Annotated[
 class Execution(str, Enum):
     """Whether a simulated device runs kernels' bodies."""
 
-    full = "full"
+    normal = "normal"
     none = "none"
 
 
@@ -117,7 +117,7 @@ def soak(
     ] = 0,
     execution: Annotated[
         Execution, typer.Option(help="none: a simulated device accounts for all and computes nothing.")
-    ] = Execution.full,
+    ] = Execution.normal,
     keep_events: Annotated[
         bool, typer.Option("--keep-events", help="Keep one event a launch: the fault to look at.")
     ] = False,
@@ -184,7 +184,10 @@ def devices(
         str | None,
         typer.Option("--device", "-d", metavar="D", help="Only this one; exit code 2 if it is not usable."),
     ] = None,
-    json: Json = None,
+    json: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Where to write them as JSON; - is standard output."),
+    ] = None,
 ) -> None:
     """Lists simulated and real devices.
 
@@ -192,7 +195,7 @@ def devices(
     """
     from runtime.commands import listing
 
-    _finish(listing.devices(shell.report_console(json), device), json)
+    listing.devices(shell.report_console(json), device, json)
 
 
 def _finish(figures: Sequence[Figure], json: str | None) -> None:

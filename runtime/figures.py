@@ -12,7 +12,9 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypedDict
+
+Rule = Literal["at most", "at least", "exactly"]
 
 Row = TypedDict(
     "Row",
@@ -24,14 +26,14 @@ Row = TypedDict(
 class Figure:
     """One measured value and, where something was promised of it, the limit.
 
-    A numeric value must not be over its limit, or not under it where `at_least` is set; text must equal it.
+    `rule` says how a numeric value keeps its limit; text must equal it.
     """
 
     name: str
     value: float | str | None
     unit: str = ""
     limit: float | str | None = None
-    at_least: bool = False
+    rule: Rule = "at most"
 
     @property
     def passes(self) -> bool:
@@ -43,7 +45,9 @@ class Figure:
             return value == limit
         if value is None or math.isnan(value):
             return False
-        return value >= limit if self.at_least else value <= limit
+        if self.rule == "exactly":
+            return value == limit
+        return value >= limit if self.rule == "at least" else value <= limit
 
     @property
     def row(self) -> Row:

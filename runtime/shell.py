@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 import typer.main
 from rich.console import Console
+
+from clsim.report import make_tolerant
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -36,32 +37,6 @@ EXIT_CODES = (
 WIDTH = 80
 """Columns to fill where the output is no terminal."""
 
-# One character for one, so that columns stay where they are.
-_PLAIN = {
-    "\u2026": ".", "\u00d7": "x", "\u2212": "-", "\u2013": "-", "\u2014": "-", "\u00b7": "-", "\u2022": "*",
-    "\u2192": ">", "\u2190": "<", "\u2191": "^", "\u2193": "v", "\u2265": ">", "\u2264": "<", "\u2248": "~",
-    "\u2713": "+", "\u2717": "x", "\u00b5": "u", "\u03bc": "u", "\u2018": "'", "\u2019": "'",
-    "\u201c": '"', "\u201d": '"', "\u25b6": ">", "\u25cf": "*",
-}  # fmt: skip
-
-
-def _plain(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    bad = error.object[error.start : error.end]
-    return "".join(_PLAIN.get(character, _plain_drawing(character)) for character in bad), error.end
-
-
-def _plain_drawing(character: str) -> str:
-    if "\u2500" <= character <= "\u257f":  # box drawing
-        return {"\u2502": "|", "\u2503": "|", "\u2551": "|"}.get(character, "-")
-    if "\u2580" <= character <= "\u259f" or "\u2800" <= character <= "\u28ff":  # blocks, braille
-        return "#"
-    return "?"
-
-
-codecs.register_error("plain", _plain)
-
 
 class Problem(Exception):
     """Something that the user can put right; the message says what, in one line."""
@@ -79,6 +54,11 @@ def console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or os.environ.get("COLUMNS", "").isdigit() else WIDTH
     return _QuietConsole(stderr=stderr, width=width, highlight=False, emoji=False)
+
+
+def is_ascii_only(screen: Console) -> bool:
+    """Whether drawings must do with ASCII."""
+    return not screen.encoding.lower().startswith("utf")
 
 
 def report_console(json_target: str | None) -> Console:
@@ -115,8 +95,8 @@ def working(text: str) -> Iterator[None]:
 
 def run_app(app: typer.Typer, program: str, args: Sequence[str] | None = None) -> int:
     """Runs a command line and gives its exit code; what the user can put right is told in one line."""
-    _accept_any_text(sys.stdout)
-    _accept_any_text(sys.stderr)
+    make_tolerant(sys.stdout)
+    make_tolerant(sys.stderr)
     command = typer.main.get_command(app)
     arguments = list(sys.argv[1:] if args is None else args) or ["--help"]
     try:
@@ -144,13 +124,6 @@ def run_app(app: typer.Typer, program: str, args: Sequence[str] | None = None) -
     return result if isinstance(result, int) else 0
 
 
-def _accept_any_text(stream: TextIO) -> None:
-    """Makes a stream show what its encoding lacks by the nearest plain character instead of failing."""
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="plain")
-
-
 def _explain(error: Exception, program: str) -> tuple[str, int] | None:
     """The message and exit code of an error that is no fault of ours; None for one that is."""
     # Of the command line. By its shape, since typer took click in between its versions.
@@ -162,12 +135,14 @@ def _explain(error: Exception, program: str) -> tuple[str, int] | None:
         return f"{path}: {message}. Try '{path} --help'.", EXIT_USAGE
 
     from runtime.artifact import ArtifactError
+    from runtime.cl.codes import ErrorCode
     from runtime.cl.interface import BuildError, CLError
 
     if isinstance(error, BuildError):
         return f"{program}: {error}", EXIT_FAILED
     if isinstance(error, CLError):
-        return f"{program}: {_one_line(error)}", EXIT_FAILED
+        unknown = error.code == ErrorCode.CL_DEVICE_NOT_FOUND
+        return f"{program}: {_one_line(error)}", EXIT_USAGE if unknown else EXIT_FAILED
     if isinstance(error, OSError) and error.filename is not None:
         return f"{program}: {error.filename}: {error.strerror}", EXIT_USAGE
     if isinstance(error, Problem | ArtifactError | OSError):

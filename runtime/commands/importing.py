@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from runtime.figures import Figure
 from runtime.importers.errors import NetworkImportError
@@ -31,10 +32,8 @@ def import_network(screen: Console, network: Path, output: Path, *, random_seed:
         raise Problem(str(error)) from None
     artifact.save(output)
     size = output.stat().st_size
-    screen.print(
-        f"[bold]{artifact.name}[/]: {len(artifact.kernel_names)} kernels, {artifact.launch_count} launches a run, "
-        f"{size:,} bytes in {output}"
-    )
+    made = f"{len(artifact.kernel_names)} kernels, {artifact.launch_count} launches a run, {size:,} bytes"
+    screen.print(Text.assemble((artifact.name, "bold"), f": {made} in {output}"), soft_wrap=True)
     return [
         Figure("kernels", len(artifact.kernel_names), ""),
         Figure("launches_a_run", artifact.launch_count, ""),

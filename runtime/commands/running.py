@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from runtime.artifact import Artifact, Endpoint
 from runtime.cl.discovery import open_device
@@ -50,14 +51,15 @@ def run(
 
     for name, path in targets.items():
         save_array(path, results[name])
-    screen.print(f"[bold]{artifact.name}[/] on {place}: programs and first run took {seconds:.2f} s")
+    _say(screen, artifact, f" on {place}: programs and first run took {seconds:.2f} s")
     screen.print(_outputs_table(results))
     figures = [Figure("first_run_seconds", seconds, "s")]
     for name, reference in references.items():
         figure = Figure(f"relative_error_{name}", relative_error(results[name], reference), "", tolerance)
         figures.append(figure)
-        verdict = "[green]as expected[/]" if figure.passes else "[red]not as expected[/]"
-        screen.print(f"{name} {verdict}: relative error {figure.value:.2g}, limit {tolerance:g}")
+        verdict = ("as expected", "green") if figure.passes else ("not as expected", "red")
+        error = f": relative error {figure.value:.2g}, limit {tolerance:g}"
+        screen.print(Text.assemble(f"{name} ", verdict, error), soft_wrap=True)
     return figures
 
 
@@ -71,7 +73,7 @@ def profile(screen: Console, model: Path, device: str, *, runs: int, top: int | 
             run_once(graph)
         with working(f"timing {runs} runs on {place}"):
             found = graph.profile(runs)
-    screen.print(f"[bold]{artifact.name}[/] on {place}: {_count(runs, 'run')} in a profiling session")
+    _say(screen, artifact, f" on {place}: {_count(runs, 'run')} in a profiling session")
     screen.print(profile_table(found, top))
     return [
         Figure("device_ns_a_run", found.total_ns / runs, "ns"),
@@ -91,10 +93,8 @@ def precompile(screen: Console, model: Path, device: str, output: Path) -> list[
             run_once(graph)
             programs = graph.precompile()
     output.write_bytes(programs)
-    screen.print(
-        f"[bold]{artifact.name}[/] for {opened.name}: {_count(len(artifact.kernel_names), 'program')}, "
-        f"{len(programs):,} bytes in {output}"
-    )
+    count = _count(len(artifact.kernel_names), "program")
+    _say(screen, artifact, f" for {opened.name}: {count}, {len(programs):,} bytes in {output}")
     return [Figure("precompiled_bytes", len(programs), "bytes")]
 
 
@@ -130,10 +130,10 @@ def profile_table(found: Profile, top: int | None = None) -> Table:
     for row in rows:
         bar = "\u2588" * max(1, round(12 * row.share / longest)) if longest else ""
         table.add_row(
-            row.kernel,
+            Text(row.kernel),
             _time(row.total_ns / found.runs),
             f"{row.share:.1%}",
-            f"[cyan]{bar}[/]",
+            Text(bar, "cyan"),
             f"{row.launches // found.runs}",
         )
     rest = found.rows[len(rows) :]
@@ -153,6 +153,10 @@ def profile_table(found: Profile, top: int | None = None) -> Table:
     return table
 
 
+def _say(screen: Console, artifact: Artifact, what: str) -> None:
+    screen.print(Text.assemble((artifact.name, "bold"), what), soft_wrap=True)
+
+
 def _outputs_table(results: Mapping[str, Array]) -> Table:
     table = Table("output", "shape", "type", box=None, pad_edge=False, header_style="bold")
     for heading in ("least", "mean", "greatest"):
@@ -161,7 +165,7 @@ def _outputs_table(results: Mapping[str, Array]) -> Table:
         shape = "x".join(map(str, value.shape)) or "scalar"
         numbers = value.astype(np.float64)
         table.add_row(
-            name, shape, str(value.dtype), *(f"{f(numbers):.6g}" for f in (np.min, np.mean, np.max))
+            Text(name), shape, str(value.dtype), *(f"{f(numbers):.6g}" for f in (np.min, np.mean, np.max))
         )
     return table
 

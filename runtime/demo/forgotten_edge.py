@@ -29,37 +29,55 @@ kernel void compose(global const float *bright, global float *picture) {
     picture[i] += bright[i];
 }
 """
-FRAMES, PIXELS = 10, 4096
+FRAMES, N = 10, (4096,)
 events: list[Any] = []  # somebody may want their times one day
+
+
+def built(context: Any) -> Any:
+    """The program, compiled."""
+    program = context.program_from_source(SOURCE)
+    program.build()
+    return program
 
 
 def show_frames(device: Any) -> bool:
     """Whether each frame is the one before it, one shade brighter."""
-    context = device.platform.create_context([device])
-    loading, drawing = context.create_queue(device), context.create_queue(device)
-    program = context.program_from_source(SOURCE)
-    program.build()
-    brighten, paint_sky, compose = map(program.kernel, ("brighten", "paint_sky", "compose"))
-    image, bright, picture = (context.create_buffer(4 * PIXELS) for _ in range(3))
-    brighten.set_args(image, bright)
-    paint_sky.set_args(picture)
-    compose.set_args(bright, picture)
-    shown = []
-    for frame in range(FRAMES):
-        pixels, screen = array("f", [frame] * PIXELS), array("f", [0] * PIXELS)
-        loaded = loading.enqueue_write(image, pixels, blocking=False, want_event=True)
-        brightened = loading.enqueue_kernel(brighten, [PIXELS], wait_for=[loaded], want_event=True)
-        loading.flush()
-        sleep(1 / 30)  # until the screen's next refresh
-        painted = drawing.enqueue_kernel(paint_sky, [PIXELS], want_event=True)
-        composed = drawing.enqueue_kernel(compose, [PIXELS], wait_for=[painted, loaded], want_event=True)
-        drawing.enqueue_read(picture, screen, wait_for=[composed])
-        events.extend([loaded, brightened, painted, composed])
-        shown.append(screen)
-    return all(screen[i] == shown[0][i] + frame for frame, screen in enumerate(shown) for i in range(PIXELS))
+    frames = []
+    with (
+        device.platform.create_context([device]) as context,
+        context.create_queue(device) as load,
+        context.create_queue(device) as draw,
+        context.create_buffer(4 * N[0]) as image,
+        context.create_buffer(4 * N[0]) as bright,
+        context.create_buffer(4 * N[0]) as picture,
+        built(context) as program,
+        program.kernel("brighten") as brighten,
+        program.kernel("paint_sky") as paint_sky,
+        program.kernel("compose") as compose,
+    ):
+        brighten.set_args(image, bright)
+        paint_sky.set_args(picture)
+        compose.set_args(bright, picture)
+        for shade in range(FRAMES):
+            pixels, screen = array("f", [shade] * N[0]), array("f", [0] * N[0])
+            loaded = load.enqueue_write(image, pixels, blocking=False, want_event=True)
+            lit = load.enqueue_kernel(brighten, N, wait_for=[loaded], want_event=True)
+            load.flush()
+            sleep(1 / 30)  # until the screen's next refresh
+            draw.enqueue_kernel(paint_sky, N)
+            done = draw.enqueue_kernel(compose, N, wait_for=[loaded], want_event=True)
+            draw.enqueue_read(picture, screen, wait_for=[done])
+            events.extend([loaded, lit, done])
+            frames.append(screen)
+    return all(frame[i] == frames[0][i] + n for n, frame in enumerate(frames) for i in range(N[0]))
+
+
+def told(right: bool) -> str:
+    """What a user of the program sees."""
+    return f"{FRAMES} frames shown, all of them right" if right else "wrong frames"
 
 
 if __name__ == "__main__":
     right = show_frames(open_device(sys.argv[1]))
-    print(f"{FRAMES} frames shown, all of them right" if right else "wrong frames")
+    print(told(right))
     sys.exit(0 if right else 1)

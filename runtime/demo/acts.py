@@ -1,0 +1,272 @@
+"""The five acts of `clsim demo`. Each shows something for real, and leaves figures that were measured."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from clsim.report import findings_text
+from runtime.artifact import Artifact
+from runtime.cl.discovery import open_device
+from runtime.cl.interface import Device
+from runtime.commands import soaking
+from runtime.commands.files import Array, relative_error
+from runtime.commands.running import profile_table
+from runtime.demo import first_use, forgotten_edge, soak_once
+from runtime.demo.children import LeftOut, run_child
+from runtime.demo.first_use import FirstUse
+from runtime.demo.stage import INDENT, Stage
+from runtime.figures import Figure
+from runtime.graph import Graph
+from runtime.shell import is_ascii_only, working
+from runtime.soak import SoakResult
+
+POCL = "pocl"
+
+ERROR_LIMIT = 1e-5
+"""Largest difference from TVM's own build, in parts of the largest output."""
+
+SIM_RUN_LIMIT_S = 10.0
+SOAK_RUNS = 5000
+SPEEDUP_LIMIT = 30.0
+"""How much faster first use from pre-compiled programs must be on PoCL."""
+
+
+@dataclass
+class Props:
+    """What the acts hand on to each other."""
+
+    folder: Path
+    """For files of this performance."""
+    model: Path
+    expected: Array
+    pocl: str | None
+    """The name of PoCL's device; None where it does not work."""
+    from_source: FirstUse | None = None
+    """First use of the model on PoCL, from source."""
+
+    @property
+    def programs(self) -> Path:
+        """Where first use from source leaves its programs."""
+        return self.folder / "programs"
+
+
+def forgotten(stage: Stage, props: Props) -> None:
+    """A program whose results look right, and what is wrong with it."""
+    stage.say(
+        "A program as many are shipped. One queue loads an image and lights it up, another paints the sky "
+        "and puts the image before it. It asks for events and keeps them; one is missing in a wait list."
+    )
+    stage.console.print()
+    if props.pocl is not None:
+        with working("the program on PoCL"):
+            answer = run_child(["-m", "runtime.demo.forgotten_edge", POCL], may_fail=True)
+        stage.command("python -m runtime.demo.forgotten_edge pocl", answer)
+    device: Any = open_device("sim", order_checks=True)  # any: `native` leads to clsim's own objects
+    with working("the program on clsim"):
+        answer = forgotten_edge.told(forgotten_edge.show_frames(device))
+    stage.command("python -m runtime.demo.forgotten_edge sim", answer)
+    stage.console.print()
+    stage.say("All is well, as far as the results can tell. What clsim saw of the same run:")
+    platform = device.native.platform
+    races = platform.findings.of("race")
+    stage.report(findings_text(races, colour=True))
+    kept = [account for account in platform.ledger.by_site("event") if account.live]
+    live, size = platform.ledger.live("event"), platform.ledger.bytes("event")
+    forgotten_edge.events.clear()
+    lines = ", ".join(str(account.site.line) for account in sorted(kept, key=lambda a: a.site.line))
+    stage.verdict(
+        Figure("forgotten_edge_races", len(races), "", 1, rule="at least"),
+        f"clsim names both lines of the missing edge ({len(races[0].sites) if races else 0} call sites).",
+    )
+    stage.verdict(
+        Figure("forgotten_edge_live_events", live, "", 3 * forgotten_edge.FRAMES, rule="at least"),
+        f"It counts {live} events that nobody released ({size:,} bytes, from lines {lines}). "
+        "They pin both queues and the context.",
+    )
+
+
+def same_numbers(stage: Stage, props: Props) -> None:
+    """A network on the simulator and on PoCL, and their difference."""
+    artifact = Artifact.load(props.model)
+    stage.say(
+        f"{artifact.name}, compiled by Apache TVM to {len(artifact.kernel_names)} OpenCL kernels and "
+        f"{artifact.launch_count} launches a run, against TVM's own build for the host's processor."
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("device", "first use", "a run", "error"):
+        table.add_column(heading, justify="left" if heading == "device" else "right")
+    device = open_device("sim")
+    with working(f"{artifact.name} on the simulator"):
+        simulated, sim_first_s, sim_run_s = _run_twice(artifact, device)
+    sim_error = relative_error(simulated, props.expected)
+    table.add_row(f"{device.name}", f"{sim_first_s:.1f} s", f"{sim_run_s:.1f} s", f"{sim_error:.1e}")
+    figures = [
+        Figure("squeezenet_relative_error_sim", sim_error, "", ERROR_LIMIT),
+        Figure("squeezenet_run_seconds_sim", sim_run_s, "s", SIM_RUN_LIMIT_S),
+    ]
+    failure = None
+    if props.pocl is not None:
+        try:
+            real = _first_use_from_source(props)
+        except LeftOut as reason:
+            failure = reason
+        else:
+            pocl_output = np.load(props.folder / "output.npy")
+            error = relative_error(pocl_output, props.expected)
+            figures.append(Figure("squeezenet_relative_error_pocl", error, "", ERROR_LIMIT))
+            difference = relative_error(simulated, pocl_output)
+            figures.append(Figure("squeezenet_sim_against_pocl", difference, "", ERROR_LIMIT))
+            table.add_row(
+                f"PoCL: {real.device}",
+                f"{real.first_use_s:.1f} s",
+                f"{real.run_s * 1e3:.0f} ms",
+                f"{error:.1e}",
+            )
+    stage.show(table)
+    if props.from_source is not None:
+        stage.verdict(
+            figures[-1],
+            f"Simulator and PoCL differ by {figures[-1].value:.1e} of the largest output "
+            f"(limit {ERROR_LIMIT:.0e}).",
+        )
+        stage.figures += figures[:-1]
+    else:
+        stage.verdict(
+            figures[0],
+            f"The simulator differs by {sim_error:.1e} of the largest output (limit {ERROR_LIMIT:.0e}).",
+        )
+        stage.figures += figures[1:]
+    if failure is not None:
+        raise failure
+
+
+def soak(stage: Stage, props: Props) -> None:
+    """5,000 runs, with the events of all launches kept, and with none."""
+    stage.say(
+        f"{SOAK_RUNS:,} runs on a device that keeps books and computes nothing; once by a runtime that keeps "
+        "the event of every launch in case somebody asks for times, once by one that asks for none."
+    )
+    with working(f"{SOAK_RUNS:,} runs, twice"), ThreadPoolExecutor(2) as pool:
+        both = [
+            pool.submit(soak_once.in_a_child, props.model, SOAK_RUNS, keep_events=k) for k in (True, False)
+        ]
+        kept, released = (one.result() for one in both)
+    charts = Table.grid(padding=(0, 2))
+    charts.add_row(
+        *(_soak_chart(stage, *one) for one in (("events kept", kept), ("events released", released)))
+    )
+    stage.show(charts)
+    events, size = kept.live_events_end or 0, kept.event_bytes_end or 0
+    stage.verdict(
+        Figure("soak_kept_live_events_end", events, "", kept.launches, "exactly"),
+        f"Kept: {events:,} events alive, one a launch. On a device that takes {size // max(events, 1)} bytes "
+        f"for each they hold {size / 1e6:.0f} MB.",
+    )
+    stage.verdict(
+        Figure("soak_live_events_end", released.live_events_end, "", 0),
+        f"Released: {released.live_events_end} events alive, and the process grew by "
+        f"{(released.rss_growth_bytes or 0) / 1e3:,.0f} kB after the first {released.warm_up_runs} runs.",
+    )
+    stage.figures += [
+        Figure(f"soak_{figure.name}", figure.value, figure.unit, figure.limit, figure.rule)
+        for figure in soaking.judge(released, keep_events=False, computed=False, event_bytes=None)
+        if figure.name in ("rss_growth_bytes", "seconds")
+    ]
+    stage.say(soaking.REPORTED, "dim")
+
+
+def session(stage: Stage, props: Props) -> None:
+    """A profiling session comes and goes between normal runs."""
+    stage.say(
+        "OpenCL gives times only of a queue that was created for it. A session replaces the queue, times "
+        "every launch, turns the events into numbers, releases them, and puts a normal queue back."
+    )
+    used = props.from_source
+    where = "PoCL"
+    if used is None:
+        where = "the simulator, which models an Adreno 750 and computes nothing"
+        with working("a profiling session on the simulator"):
+            used = first_use.measure(props.model, "sim:adreno-750", execution="none")
+    stage.console.print()
+    took = [
+        f"{used.run_s * 1e3:.0f} ms",
+        f"{used.profile.launches} launches timed",
+        f"{used.run_after_s * 1e3:.0f} ms",
+    ]
+    if used.live_events is not None:  # then nothing was computed, and the times say nothing
+        took[0] = took[2] = f"{used.launches} launches, {used.live_events} events alive"
+    for moment, profiling, told in zip(("run", "session", "run"), used.profiling, took, strict=True):
+        queue = "profiling queue" if profiling else "normal queue"
+        stage.lines(f"{moment:<9}{queue:<17}{told}", "bold" if profiling else "")
+    stage.show(profile_table(used.profile, top=5))
+    stage.verdict(
+        Figure("session_launches_without_times", used.launches - used.profile.launches, "", 0),
+        f"{used.profile.launches} of {used.launches} launches were timed, on {where}.",
+    )
+    came_and_went = used.profiling == (False, True, False)
+    stage.verdict(
+        Figure("session_leaves_a_normal_queue", float(came_and_went), "", 1.0, rule="at least"),
+        "The queue took times in the session, and neither before nor after it.",
+    )
+
+
+def precompiled(stage: Stage, props: Props) -> None:
+    """First use from source and from pre-compiled programs."""
+    source = props.from_source
+    if source is None:
+        raise LeftOut("it compares first use on PoCL; a simulated device has no compiler worth waiting for.")
+    stage.say(
+        "First use is building every program and the first run. PoCL compiles a kernel at its first launch, "
+        "so programs are worth most when they are read after a run: that is when `precompile` reads them."
+    )
+    with working("first use on PoCL from pre-compiled programs"):
+        ready = first_use.in_a_child(props.model, POCL, programs=props.programs)
+    speedup = source.first_use_s / ready.first_use_s
+    stage.console.print()
+    longest = 46
+    for name, seconds in (("from source", source.first_use_s), ("pre-compiled", ready.first_use_s)):
+        bar = "\u2588" * max(1, round(longest * seconds / source.first_use_s))
+        stage.console.print(Text.assemble(f"  {name:<14}", (bar, "cyan"), f" {seconds:.2f} s"))
+    stage.console.print()
+    size = props.programs.stat().st_size
+    stage.figures += [
+        Figure("first_use_from_source_seconds", source.first_use_s, "s"),
+        Figure("first_use_precompiled_seconds", ready.first_use_s, "s"),
+        Figure("precompiled_bytes", size, "bytes"),
+    ]
+    stage.verdict(
+        Figure("first_use_speedup", speedup, "times", SPEEDUP_LIMIT, rule="at least"),
+        f"{speedup:.0f} times faster from {size / 1e6:.1f} MB of programs (limit {SPEEDUP_LIMIT:.0f}); "
+        "PoCL's cache was empty both times.",
+    )
+
+
+def _soak_chart(stage: Stage, name: str, found: SoakResult) -> Text:
+    """Memory over the runs, or live events where the system does not tell of memory."""
+    series, unit = soaking.curves(found)[0]
+    width = (stage.width - INDENT - 2) // 2
+    titled = series._replace(name=f"{name}: {series.name}")
+    return soaking.draw(titled, unit, is_ascii_only(stage.console), width)
+
+
+def _run_twice(artifact: Artifact, device: Device) -> tuple[Array, float, float]:
+    """The first output, seconds of the first use, and seconds of a run after it."""
+    with Graph(artifact, device) as graph:
+        first_use.set_example_inputs(graph)
+        seconds = first_use.timed_run(graph), first_use.timed_run(graph)
+        return graph.get_output(0), *seconds
+
+
+def _first_use_from_source(props: Props) -> FirstUse:
+    with working("squeezenet on PoCL, from source on an empty cache"):
+        props.from_source = first_use.in_a_child(
+            props.model, POCL, save_programs=props.programs, output=props.folder / "output.npy"
+        )
+    return props.from_source

@@ -1,0 +1,147 @@
+"""First use of a model on a device, in a process of its own: nothing is loaded, built or cached yet.
+
+    python -m runtime.demo.first_use MODEL DEVICE [--programs FILE] [--save-programs FILE] [--output FILE]
+
+Prints what it measured as JSON. The acts that need a real device read it from here, so that a driver that
+takes its process down leaves the story standing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from runtime.artifact import Artifact
+from runtime.cl.discovery import open_device
+from runtime.cl.interface import Device
+from runtime.demo.children import LeftOut, run_child
+from runtime.graph import Graph
+from runtime.profiling import ProfilingSession
+from runtime.timing import KernelRow, Profile
+
+
+@dataclass(frozen=True)
+class FirstUse:
+    """What a first use was like, and the runs after it: one, a profiling session with one, another one."""
+
+    device: str
+    first_use_s: float
+    """Building all programs, and the first run."""
+    run_s: float
+    run_after_s: float
+    profiling: tuple[bool, bool, bool]
+    """Whether the queue took times before, in and after the session."""
+    profile: Profile
+    launches: int
+    """Kernel launches of a run."""
+    live_events: int | None
+    """Events alive after the last run; None where the device cannot tell."""
+
+
+def measure(
+    model: Path,
+    device: str,
+    *,
+    programs: Path | None = None,
+    save_programs: Path | None = None,
+    output: Path | None = None,
+    **sim_options: Any,
+) -> FirstUse:
+    """Uses a model for the first time, then again before, in and after a profiling session."""
+    artifact = Artifact.load(model)
+    target = open_device(device, **sim_options)
+    with Graph(artifact, target) as graph:
+        if programs is not None:
+            graph.set_precompiled_programs(programs.read_bytes())
+        set_example_inputs(graph)
+        first_use_s = timed_run(graph)
+        if output is not None:
+            np.save(output, graph.get_output(0))
+        if save_programs is not None:
+            save_programs.write_bytes(graph.precompile())
+        before = graph.queue.profiling
+        run_s = timed_run(graph)
+        with ProfilingSession(graph.queue) as session:
+            during = graph.queue.profiling
+            graph.run()
+        after = graph.queue.profiling
+        run_after_s = timed_run(graph)
+        return FirstUse(
+            target.name,
+            first_use_s,
+            run_s,
+            run_after_s,
+            (before, during, after),
+            Profile.from_session(session, 1),
+            graph.launches,
+            live_events(target),
+        )
+
+
+def in_a_child(
+    model: Path,
+    device: str,
+    *,
+    programs: Path | None = None,
+    save_programs: Path | None = None,
+    output: Path | None = None,
+) -> FirstUse:
+    """`measure` in a process of its own, on empty caches. Raises LeftOut where it fails."""
+    command = ["-m", "runtime.demo.first_use", str(model), device]
+    for option, file in (("programs", programs), ("save-programs", save_programs), ("output", output)):
+        if file is not None:
+            command += [f"--{option}", str(file)]
+    try:
+        return _read(run_child(command))
+    except (ValueError, TypeError, KeyError):
+        raise LeftOut("the process that used the device did not say what it measured") from None
+
+
+def set_example_inputs(graph: Graph) -> None:
+    for name, value in graph.artifact.example_inputs().items():
+        graph.set_input(name, value)
+
+
+def timed_run(graph: Graph) -> float:
+    """Seconds of one run, waited for."""
+    start = time.perf_counter()
+    graph.run()
+    graph.synchronize()
+    return time.perf_counter() - start
+
+
+def live_events(device: Device) -> int | None:
+    """Events alive on a simulated device; None for a real one, which does not tell."""
+    if not device.is_simulated:
+        return None
+    native: Any = device.native
+    return int(native.platform.ledger.live("event"))
+
+
+def _read(text: str) -> FirstUse:
+    values = json.loads(text)
+    profile = values.pop("profile")
+    rows = tuple(KernelRow(**row) for row in profile.pop("rows"))
+    profiling = tuple(values.pop("profiling"))
+    return FirstUse(profile=Profile(rows=rows, **profile), profiling=profiling, **values)
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description="use a model for the first time and measure it")
+    parser.add_argument("model", type=Path)
+    parser.add_argument("device")
+    parser.add_argument("--programs", type=Path, help="pre-compiled programs to use")
+    parser.add_argument("--save-programs", type=Path, help="where to write the programs after the first run")
+    parser.add_argument("--output", type=Path, help="where to save the first output")
+    json.dump(asdict(measure(**vars(parser.parse_args()))), sys.stdout)
+
+
+if __name__ == "__main__":
+    _main()
