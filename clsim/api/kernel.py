@@ -193,7 +193,7 @@ def _to_value(
         raise CLError(CL_INVALID_ARG_VALUE, routine, f"{where} is a value: NULL is none")
     try:
         data = bytes(memoryview(value).cast("B"))  # type: ignore[arg-type]
-    except TypeError:
+    except (TypeError, ValueError):
         raise CLError(
             CL_INVALID_ARG_VALUE,
             routine,

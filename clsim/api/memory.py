@@ -82,7 +82,7 @@ def host_bytes(
     """
     try:
         view = memoryview(memory)  # type: ignore[arg-type]
-    except TypeError:
+    except (TypeError, ValueError):
         raise CLError(code, routine, f"{name} is not host memory: {type(memory).__name__}") from None
     if not view.c_contiguous:
         raise CLError(code, routine, f"{name} is not C-contiguous")

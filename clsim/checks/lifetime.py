@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clsim.checks import holders
 from clsim.objects.base import Counted
 
 if TYPE_CHECKING:
+    from clsim.ledger import Account
     from clsim.objects.memory import Buffer
     from clsim.objects.platform import Platform
 
@@ -105,14 +107,24 @@ def leaks(platform: Platform) -> None:
             if not account.live:
                 continue
             size = f", {account.bytes} bytes" if account.bytes else ""
+            held = _held_only(platform, account)
             platform.findings.add(
                 "leak",
                 "warning",
-                f"{account.live} of {account.total} {kind}s made here are still alive{size}",
+                f"{account.live} of {account.total} {kind}s made here are still alive{size}{held}",
                 objects=(kind,),
                 sites=(("created", account.site),),
                 advice=_leak_advice(kind),
             )
+
+
+def _held_only(platform: Platform, account: Account) -> str:
+    """For objects that the program did release: what keeps them."""
+    mine = [item for item in list(platform.objects.values()) if item.account is account]
+    if not mine or any(item.references > 0 for item in mine):
+        return ""
+    reasons = holders.of(mine[0])
+    return f"; released, but held by {', '.join(reasons)}" if reasons else "; released, but held"
 
 
 def _leak_advice(kind: str) -> str:

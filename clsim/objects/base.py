@@ -57,6 +57,7 @@ class Counted:
         self.size_bytes = size_bytes
         self.account = ledger.account(self.kind, site)
         self.number = ledger.born(self.account, size_bytes)
+        platform.objects[id(self)] = self
 
     @property
     def label(self) -> str:
@@ -87,9 +88,14 @@ class Counted:
         if self.holds == 0 and self.references == 0:
             self.end()
 
+    def holds_object(self, item: Counted) -> bool:
+        """Whether this object is one of the reasons why `item` lives."""
+        return False
+
     def _released(self) -> None:
         """The last client reference is gone."""
 
     def end(self) -> None:
         """Both counts are zero: leaves the ledger. Subclasses drop what they hold."""
         self.platform.ledger.died(self.account, self.size_bytes)
+        self.platform.objects.pop(id(self), None)

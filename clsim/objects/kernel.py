@@ -136,6 +136,9 @@ class Kernel(Counted):
     def _released(self) -> None:
         self.platform.epoch += 1
 
+    def holds_object(self, item: Counted) -> bool:
+        return item is self.program
+
     def end(self) -> None:
         super().end()
         self.program.attached -= 1

@@ -202,6 +202,9 @@ class Buffer(Counted):
     def _released(self) -> None:
         self.platform.epoch += 1
 
+    def holds_object(self, item: Counted) -> bool:
+        return item is (self.context if self.parent is None else self.parent)
+
     def end(self) -> None:
         engine = self.platform.engine
         if self.storage.busy_until_ns > engine.now_ns:

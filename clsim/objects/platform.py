@@ -5,6 +5,7 @@ Each platform has its own scheduler, clock, ledger and findings; two platforms s
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +17,7 @@ from clsim.objects.device import Device
 from clsim.spec import CL_INVALID_PLATFORM
 
 if TYPE_CHECKING:
+    from clsim.objects.base import Counted
     from clsim.profiles.schema import Profile
 
 Execution = Literal["normal", "none"]
@@ -49,6 +51,7 @@ class Platform:
         "label",
         "ledger",
         "next_address",
+        "objects",
         "output",
         "profile",
         "seed",
@@ -109,6 +112,8 @@ class Platform:
             strict=strict,
             in_order_failure=str(profile.quirks.get("in_order_failure", "continue")),
         )
+        self.objects: weakref.WeakValueDictionary[int, Counted] = weakref.WeakValueDictionary()
+        """What lives, but events, by identity."""
         self.ledger = Ledger(lambda: self.engine.now_ns, call_sites)
         self.devices: Sequence[Device] = tuple(Device(self, profile, n + 1) for n in range(devices))
         self.in_place = profile.quirks.get("use_host_ptr", "in_place") == "in_place"

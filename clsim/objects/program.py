@@ -130,6 +130,9 @@ class Program(Counted):
             build.status == CL_BUILD_SUCCESS and build.kind == "executable" for build in self.builds.values()
         )
 
+    def holds_object(self, item: Counted) -> bool:
+        return item is self.context
+
     def end(self) -> None:
         super().end()
         self.context.drop()

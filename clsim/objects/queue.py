@@ -87,6 +87,9 @@ class CommandQueue(Counted):
         self.platform.epoch += 1
         self.platform.engine.queue_released(self)
 
+    def holds_object(self, item: Counted) -> bool:
+        return item is self.context
+
     def end(self) -> None:
         super().end()
         self.platform.ledger.queue_gone(self.number)

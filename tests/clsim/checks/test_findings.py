@@ -8,7 +8,7 @@ from host import ADD, Host, code_of, launch, read, write
 
 from clsim import api
 from clsim import spec as cl
-from clsim.checks import Findings
+from clsim.checks import Findings, holders
 from clsim.ledger import Site
 from clsim.spec import CLError
 
@@ -95,6 +95,31 @@ def test_what_was_submitted_and_released_is_no_leak(any_schedule):
         release(item)
     host.platform.report_leaks()
     assert not list(host.platform.findings)
+
+
+def test_what_keeps_an_object_alive_is_told():
+    host = Host()
+    queue, buffer = host.queue(), host.ints(0)
+    user = api.clCreateUserEvent(host.context)
+    kernel = host.kernel(ADD, buffer, np.int32(1))
+    event = api.clEnqueueNDRangeKernel(queue, kernel, 1, None, (1,), None, [user], True)
+    here = f"{event.birth.file}:{event.birth.line}"
+    assert holders.of(kernel.program) == [kernel.label]
+    assert holders.of(queue) == [
+        "1 client reference",
+        "1 event",
+        f"the {event.command.label} enqueued at {here}",
+    ]
+    api.clReleaseMemObject(buffer)
+    assert holders.of(buffer) == [f"the {event.command.label} enqueued at {here}"]
+    api.clSetUserEventStatus(user, cl.CL_COMPLETE)
+    api.clFinish(queue)
+    api.clReleaseCommandQueue(queue)
+    assert holders.of(buffer) == []
+    assert holders.of(queue) == ["1 event"]
+    host.platform.report_leaks()
+    (finding,) = [f for f in host.platform.findings.of("leak") if f.objects == ("queue",)]
+    assert "released, but held by 1 event" in finding.message
 
 
 # ---------------------------------------------------------------- injection
