@@ -66,12 +66,14 @@ class _Condition:
             precedence = _PRECEDENCE.get(op, 0)
             if precedence < lowest:
                 return left
+            pos = self.items[self.i][1]
             self.i += 1
             skip = (op == "&&" and not left[0]) or (op == "||" and left[0] != 0)
             right = self.binary(precedence + 1, live and not skip)
-            left = self.apply(op, left, right, live and not skip)
+            left = self.apply(op, left, right, pos if live and not skip else -1)
 
-    def apply(self, op: str, left: tuple[int, bool], right: tuple[int, bool], live: bool) -> tuple[int, bool]:
+    def apply(self, op: str, left: tuple[int, bool], right: tuple[int, bool], pos: int) -> tuple[int, bool]:
+        """The result of an operator at `pos`, which is -1 where the result does not matter."""
         a, b = left[0], right[0]
         if op == "&&":
             return int(a != 0 and b != 0), False
@@ -85,10 +87,9 @@ class _Condition:
             a, b = a & _MASK, b & _MASK
         if op in ("/", "%"):
             if b == 0:
-                if live:
-                    self.fail(
-                        f"{'division' if op == '/' else 'remainder'} by zero in preprocessor expression"
-                    )
+                if pos >= 0:
+                    what = "division" if op == "/" else "remainder"
+                    raise Problem(pos, f"{what} by zero in preprocessor expression")
                 return 0, unsigned
             quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
             return _wrap(quotient if op == "/" else a - quotient * b, unsigned), unsigned

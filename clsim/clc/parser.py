@@ -45,6 +45,8 @@ class Parser(DeclarationParser):
         if self.accept(";"):
             return out
         declarator = self.declarator()
+        if not declarator.name:
+            self.fail("expected identifier or '('", declarator.pos)
         if self.spellings[self.i] == "{" and declarator.suffixes:
             return self.function_definition(pos, specifiers, declarator)
         self.declarators(out, declarator)
@@ -150,7 +152,7 @@ class Parser(DeclarationParser):
             if word == ";":
                 self.i += 1
                 return ast.Empty(self.positions[self.i - 1])
-            if self.spellings[self.i + 1] == ":" and word[:1] in NAME_START:
+            if word[:1] in NAME_START and self.spellings[self.i + 1] == ":":
                 self.fail("labels are not supported by clsim yet")
             return self.expression_statement()
         rule = _STATEMENTS.get(word)

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 from clsim.clc import ir
 from clsim.clc import syntax as ast
+from clsim.clc.constants import to_bytes
 from clsim.clc.diagnostics import Problem
 from clsim.clc.initialisers import Initialisers
 from clsim.clc.rules import promote
 from clsim.clc.symbols import Qualified, RecordValue, TypedefName, Variable
-from clsim.clc.typenames import INCOMPLETE
+from clsim.clc.typenames import INCOMPLETE, MAX_CONSTANT_BYTES
 from clsim.clc.types import HALF, Array, Opaque, Record, Scalar, Space, Type, Vector, Void
 from clsim.clc.words import SINGLE_WORD_TYPES
 
@@ -418,12 +419,18 @@ class Statements(Initialisers):
         self.check_object_type(symbol.type, pos)
         self.complete(symbol.type, pos, f"variable '{symbol.name}'")
         type_ = symbol.type
+        if type_.size > MAX_CONSTANT_BYTES:
+            self.fail(pos, f"constant '{symbol.name}' has {type_.size} bytes, more than {MAX_CONSTANT_BYTES}")
         symbol.memory = self.constant_memory(symbol.name, type_, bytes(type_.size), align, pos)
-        if isinstance(type_, Scalar) and not isinstance(initial, ast.InitList):
-            value = self.value_initialiser(type_, initial, pos)
-            if isinstance(value, ir.Const):
-                symbol.constant = value
-        symbol.memory.initial = self.initial_bytes(type_, initial)
+        if not isinstance(type_, Scalar) or isinstance(initial, ast.InitList):
+            symbol.memory.initial = self.initial_bytes(type_, initial)
+            return
+        value, statements = self.aside(initial)
+        value = self.implicit(self.must_be_value(value, initial.pos), type_, initial.pos, "initialise")
+        if statements or not isinstance(value, ir.Const):
+            self.fail(initial.pos, "initializer element is not a compile-time constant")
+        symbol.constant = value
+        symbol.memory.initial = to_bytes(value.value, type_)
 
 
 Statements._statement_rules = {

@@ -25,6 +25,8 @@ from clsim.clc.types import (
 from clsim.clc.words import COMBINATIONS, EVENT, SINGLE_WORD_TYPES
 
 MAX_OBJECT_BYTES = 1 << 31
+MAX_CONSTANT_BYTES = 1 << 24
+"""A constant is part of the program, so it may not be as large as a buffer."""
 INCOMPLETE = -1
 """The count of an array whose size its initialiser gives."""
 _INCOMPLETE_SIZE = -1
