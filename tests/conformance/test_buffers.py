@@ -11,7 +11,7 @@ import pytest
 from clkit import Gate, asked, fails, int32, int_buffer, ints, kernel, read_ints
 
 from runtime.cl.codes import ErrorCode
-from runtime.cl.interface import Context, Device, MemFlags, Queue
+from runtime.cl.interface import Context, Device, MapFlags, MemFlags, Queue
 
 
 class Host(array):  # type: ignore[type-arg]
@@ -267,3 +267,18 @@ def test_a_released_buffer_is_refused(context: Context, queue: Queue) -> None:
     for call in calls:
         with fails(ErrorCode.CL_INVALID_MEM_OBJECT):
             call()
+
+
+def test_a_buffer_of_another_context_is_refused(context: Context, queue: Queue, device: Device) -> None:
+    mine = int_buffer(context, [0] * 8)
+    with device.platform.create_context([device]) as stranger, int_buffer(stranger, [0] * 8) as strange:
+        for call in (
+            lambda: queue.enqueue_write(strange, bytes(32)),
+            lambda: queue.enqueue_read(strange, bytearray(32)),
+            lambda: queue.enqueue_copy(mine, strange),
+            lambda: queue.enqueue_copy(strange, mine),
+            lambda: queue.enqueue_fill(strange, bytes(4)),
+            lambda: queue.enqueue_map(strange, MapFlags.READ),
+        ):
+            with fails(ErrorCode.CL_INVALID_CONTEXT):
+                call()
