@@ -19,9 +19,7 @@ def private_bytes() -> int | None:
     except OSError:
         return _by_psutil()
     # Private_Hugetlb is left out: nothing here asks for huge pages of that kind.
-    return sum(
-        int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("Private_Dirty:")
-    )
+    return sum(int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("Private_Dirty:"))
 
 
 def _by_psutil() -> int | None:
