@@ -11,7 +11,8 @@ from clc_support import FULL, HALF, PLAIN, constant_bytes, error_of, kernel_of, 
 # Table 4 of the standard, with 64-bit addresses.
 SCALARS = {
     "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "uchar": 1, "short": 2, "unsigned short": 2,
-    "ushort": 2, "short int": 2, "int": 4, "signed": 4, "unsigned": 4, "unsigned int": 4, "uint": 4, "long": 8,
+    "ushort": 2, "short int": 2, "int": 4, "signed": 4, "unsigned": 4, "unsigned int": 4, "uint": 4,
+    "long": 8,
     "long int": 8, "unsigned long int": 8, "int unsigned long": 8, "ulong": 8, "float": 4, "double": 8,
     "size_t": 8, "ptrdiff_t": 8, "intptr_t": 8, "uintptr_t": 8, "half": 2,
 }  # fmt: skip
@@ -40,7 +41,8 @@ def test_a_vector_is_aligned_to_its_size_and_three_take_the_room_of_four(
     ("expression", "size"),
     [
         ("1", 4), ("1u", 4), ("1l", 8), ("1ul", 8), ("'a'", 4), ("1.0f", 4), ("1.0", 8), ('"abc"', 4),
-        ("(char)1", 1), ("(char)1 + (char)1", 4), ("1 < 2", 4), ("!1.0", 4), ("(bool)1", 1), ("1 ? 1 : 2l", 8),
+        ("(char)1", 1), ("(char)1 + (char)1", 4), ("1 < 2", 4), ("!1.0", 4), ("(bool)1", 1),
+        ("1 ? 1 : 2l", 8),
         ("1.0f + 1", 4), ("1 + 1.0", 8), ("1u << 2l", 4), ("(float3)(0)", 16), ("((float4)(0)).xy", 8),
         ("(int2)(1) < (int2)(2)", 8), ("(char4)(1) == (char4)(2)", 4), ("0x80000000", 4), ("2147483648", 8),
         ("0xffffffffff", 8), ("sizeof(int)", 8), ("1, 2l", 8),
@@ -71,7 +73,8 @@ def test_an_expression_has_the_size_of_its_type(expression: str, size: int) -> N
 def test_a_structure_is_laid_out_as_in_c(body: str, size: int, align: int) -> None:
     kind, _, rest = ("struct " + body).partition(" ")
     attributes, brace, fields = rest.partition("{")
-    source = f"{kind} {attributes} S {brace}{fields}; constant int x[] = {{sizeof(struct S), __alignof__(struct S)}};"
+    declaration = f"{kind} {attributes} S {brace}{fields};"
+    source = declaration + "constant int x[] = {sizeof(struct S), __alignof__(struct S)};"
     assert struct.unpack("<2i", constant_bytes(source)) == (size, align)
 
 
@@ -89,7 +92,8 @@ def test_a_union_is_as_large_as_its_largest_member() -> None:
         ("0xffffffffffffffffUL", "Q", 2**64 - 1), ("'A'", "i", 65), ("'\\n'", "i", 10), ("'\\x41'", "i", 65),
         ("'\\101'", "i", 65), ("'\\0'", "i", 0), ("'\\xff'", "i", -1), ("1.5f", "f", 1.5), (".5", "d", 0.5),
         ("1e3", "d", 1000.0), ("0x1.8p3f", "f", 12.0), ("0x.8p0", "d", 0.5), ("1.f", "f", 1.0),
-        ("1e400", "d", math.inf), ("1e40f", "f", math.inf), ("0.1f", "f", struct.unpack("f", struct.pack("f", 0.1))[0]),
+        ("1e400", "d", math.inf), ("1e40f", "f", math.inf),
+        ("0.1f", "f", struct.unpack("f", struct.pack("f", 0.1))[0]),
     ],
 )  # fmt: skip
 def test_a_literal_has_its_value(literal: str, code: str, value: float) -> None:
@@ -120,7 +124,8 @@ def test_a_wrong_literal_is_refused(literal: str, text: str) -> None:
         ("7 / 2", 3), ("-7 / 2", -3), ("-7 % 2", -1), ("7 % -2", 1), ("-7 >> 1", -4), ("1 << 33", 2),
         ("2147483647 + 1", -2147483648), ("~5", -6), ("-(-3)", 3), ("!3", 0), ("!0", 1), ("3 && 0", 0),
         ("0 || 2", 1), ("1 ? 5 : 6", 5), ("(char)200", -56), ("(uchar)-1", 255), ("(int)2.9f", 2),
-        ("(int)-2.9f", -2), ("(bool)7", 1), ("(-1 < 1u)", 0), ("(char)-1 < (uchar)1", 1), ("5 & 3 | 8 ^ 1", 9),
+        ("(int)-2.9f", -2), ("(bool)7", 1), ("(-1 < 1u)", 0), ("(char)-1 < (uchar)1", 1),
+        ("5 & 3 | 8 ^ 1", 9),
         ("1 == 1.0", 1), ("1 ? 2 : 1 / 0", 2), ("0 && 1 / 0", 0), ("(1, 2)", 2),
         ("sizeof(int) * 2", 8), ("'a' + 1", 98), ("(short)0x18000", -32768),
     ],
@@ -168,9 +173,11 @@ def test_an_enumeration_counts_on_from_the_last_value() -> None:
         ("constant int4 x = (int4)((int2)(1, 2) + 1, -(int2)(3));", struct.pack("<4i", 2, 3, -3, -3)),
         ("constant float3 x = (float3)(1, 2, 3);", struct.pack("<3fI", 1, 2, 3, 0)),
         ("typedef struct {char a; int b[2];} S; constant S x = {1, {2}};", struct.pack("<b3xii", 1, 2, 0)),
-        ("typedef struct {char a; int b[2];} S; constant S x = {.b[1] = 9, .a = 3};", struct.pack("<b3xii", 3, 0, 9)),
+        ("typedef struct {char a; int b[2];} S; constant S x = {.b[1] = 9, .a = 3};",
+         struct.pack("<b3xii", 3, 0, 9)),
         ("typedef struct {int a, b;} S; constant S x[2] = {1, 2, {.b = 4}};", struct.pack("<4i", 1, 2, 0, 4)),
-        ("typedef struct {int a; struct {int b, c;} d;} S; constant S x = {1, 2, 3};", struct.pack("<3i", 1, 2, 3)),
+        ("typedef struct {int a; struct {int b, c;} d;} S; constant S x = {1, 2, 3};",
+         struct.pack("<3i", 1, 2, 3)),
         ("union U {int a; float b;}; constant union U x = {.b = 1};", struct.pack("<f", 1)),
         ("union U {int a; float b;}; constant union U x = {1};", struct.pack("<i", 1)),
         ("constant int x = sizeof(int) == 4 ? 10 : 20;", struct.pack("<i", 10)),
