@@ -96,6 +96,7 @@ class BuildError(CLError):
 
     def __init__(self, code: int, routine: str, reason: str, log: str) -> None:
         super().__init__(code, routine, reason)
+        self.args = (code, routine, reason, log)
         self.log = log
 
     def __str__(self) -> str:
