@@ -110,7 +110,6 @@ from clsim.api.refused import (
     clSetKernelExecInfo,
     clSetProgramReleaseCallback,
     clSetProgramSpecializationConstant,
-    clSVMAlloc,
 )
 from clsim.api.transfer import (
     clEnqueueCopyBuffer,
@@ -207,7 +206,6 @@ __all__ = [
     "clRetainKernel",
     "clRetainMemObject",
     "clRetainProgram",
-    "clSVMAlloc",
     "clSetContextDestructorCallback",
     "clSetDefaultDeviceCommandQueue",
     "clSetEventCallback",
