@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from clsim.vm.lanes.analysis import Unsupported
+from clsim.vm.lanes.launch import LaneProgram
 from clsim.vm.scalar import ScalarProgram
 from clsim.vm.scalar_run import ScalarLaunch
 
@@ -21,7 +23,13 @@ class Kernel:
 
     def __init__(self, module: Module, name: str) -> None:
         self.name = name
-        self._scalar = ScalarProgram(module, module.functions[name])
+        self._module = module
+        self._scalar: ScalarProgram | None = None
+        self._lanes: LaneProgram | None = None
+        try:
+            self._lanes = LaneProgram(module, module.functions[name])
+        except Unsupported:
+            self._scalar = ScalarProgram(module, module.functions[name])
 
     def launch(
         self,
@@ -36,6 +44,10 @@ class Kernel:
         The caller has checked the arguments against the kernel's parameters and the sizes against the
         device's limits. Only effects on memory and the report are left behind.
         """
+        if self._lanes is not None and self._lanes.runs(ndrange) and not record_accesses:
+            return self._lanes.launch(arguments, ndrange, loop_limit)
+        if self._scalar is None:
+            self._scalar = ScalarProgram(self._module, self._module.functions[self.name])
         return ScalarLaunch(self._scalar, arguments, ndrange, loop_limit).run()
 
 
