@@ -7,6 +7,7 @@ result pointers), return Python values, and raise `CLError`. An enqueue returns 
 
 from __future__ import annotations
 
+from clsim.api.bound import BoundLaunch, bind_ndrange
 from clsim.api.context import (
     clCreateContext,
     clCreateContextFromType,
@@ -16,8 +17,6 @@ from clsim.api.context import (
     clSetContextDestructorCallback,
 )
 from clsim.api.enqueue import (
-    BoundLaunch,
-    bind_ndrange,
     clEnqueueNDRangeKernel,
     clEnqueueTask,
     clGetKernelSuggestedLocalWorkSize,

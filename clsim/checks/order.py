@@ -267,15 +267,20 @@ class OrderCheck:
                 clock[chain] = position
         self.host_clock = clock
 
-    def host_saw_queue(self, queue: CommandQueue) -> None:
-        """The host knows that all commands of a queue are complete."""
+    def latest(self, queue: CommandQueue) -> Clock:
+        """The positions of the latest commands of a queue that have their places."""
         if queue.in_order:
-            self.host_saw(queue.stamp)
-            return
-        clock = dict(self.host_clock)
-        for chain in queue.chains:
-            clock[chain] = max(clock.get(chain, 0), self._tips.get(chain, 0))
-        self.host_clock = clock
+            return {} if queue.stamp is None else queue.stamp.past
+        return {chain: self._tips[chain] for chain in queue.chains}
+
+    def host_saw_all(self, clock: Clock, stamps: Iterable[Stamp | None]) -> None:
+        """The host knows that everything up to `clock` is complete, and all commands with these stamps."""
+        merged = dict(self.host_clock)
+        for past in (clock, *(stamp.past for stamp in stamps if stamp is not None)):
+            for chain, position in past.items():
+                if position > merged.get(chain, 0) and chain in self._tips:
+                    merged[chain] = position
+        self.host_clock = merged
 
     def user_event_set(self, command: Command) -> None:
         """Commands that wait for a user event come after what the host had seen when it set it."""

@@ -7,14 +7,14 @@ import weakref
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clsim.engine.scheduler import Engine
+    from clsim.engine.agenda import Agenda
 
-_engines: weakref.WeakValueDictionary[int, Engine] = weakref.WeakValueDictionary()
-_held: list[Engine] = []
+_engines: weakref.WeakValueDictionary[int, Agenda] = weakref.WeakValueDictionary()
+_held: list[Agenda] = []
 _count = 0
 
 
-def watch(engine: Engine) -> None:
+def watch(engine: Agenda) -> None:
     """Has forks wait for this engine."""
     global _count
     _count += 1

@@ -370,12 +370,12 @@ def test_compiled_programs_and_libraries_survive_as_binaries():
 
 def test_what_the_machine_cannot_run_is_named_when_it_is_launched(monkeypatch):
     from clsim import vm
-    from clsim.api import enqueue
+    from clsim.api import index_space
 
     def refuse(module, name):
         raise vm.NotSupported(name, "everything")
 
-    monkeypatch.setattr(enqueue, "prepare", refuse)
+    monkeypatch.setattr(index_space, "prepare", refuse)
     host = Host()
     kernel = host.kernel(ADD, host.ints(1), np.int32(1))
     with pytest.raises(CLError) as error:
