@@ -103,7 +103,7 @@ class Chunk:
         """A barrier that some of a group's work-items do not reach is a fault."""
         if mask is None or np.ndim(mask) == 0:
             return
-        reached = np.broadcast_to(mask, self.shape).reshape(self.groups, -1)
+        reached: Any = np.broadcast_to(mask, self.shape).reshape(self.groups, -1)
         split = reached.any(axis=1) & ~reached.all(axis=1)
         if split.any():
             bad = (reached & split[:, None]).reshape(self.shape)

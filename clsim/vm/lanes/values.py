@@ -70,8 +70,8 @@ class Expressions:
         self.kernel = kernel
         self.facts = Analysis(module, kernel)
         self.pool: dict[str, Any] = {
-            "np": np, "LD": run.load, "LDF": run.load_fixed, "ST": run.store, "SEL": run.select, "BOTH": run.both,
-            "WITHOUT": run.without, "ANY": run.any_lane,
+            "np": np, "LD": run.load, "LDF": run.load_fixed, "ST": run.store, "SEL": run.select,
+            "BOTH": run.both, "WITHOUT": run.without, "ANY": run.any_lane,
         }  # fmt: skip
         self.pool.update({f"T_{code}": kind for code, kind in SCALAR_TYPES.items() if code != "?"})
         self.pool["T_b"] = np.bool_

@@ -58,10 +58,12 @@ BODIES = {
     "early return of a pattern": "if (i & 1) return; int v = a[i]; if (v < 0) return; out[i] = v;",
     "a loop of differing length": "int s = 0; for (int k = 0; k < (a[i] & 7); ++k) s += k * i; out[i] = s;",
     "break": "int s = 0; for (int k = 0; k < 20; ++k) { if (k == (a[i] & 15)) break; s += k; } out[i] = s;",
-    "continue": "int s = 0; for (int k = 0; k < 9; ++k) { if ((k ^ a[i]) & 1) continue; s += k; } out[i] = s;",
+    "continue": """int s = 0;
+        for (int k = 0; k < 9; ++k) { if ((k ^ a[i]) & 1) continue; s += k; } out[i] = s;""",
     "uniform break and continue": """int s = 0;
         for (int k = 0; k < n; ++k) { if (k == 2) continue; if (k == 7) break; s += k + i; } out[i] = s;""",
-    "return inside a loop": "for (int k = 0; k < 9; ++k) { if (a[i] == k) { out[i] = k; return; } } out[i] = -7;",
+    "return inside a loop": """for (int k = 0; k < 9; ++k) { if (a[i] == k) { out[i] = k; return; } }
+        out[i] = -7;""",
     "do while": "int s = a[i], k = 0; do { s = s / 2; k++; } while (s > 0); out[i] = k;",
     "switch": """int v = 0; switch (a[i] & 7) { case 0: v = 1; break; case 1: case 2: v = 2;
         case 3: v += 10; break; default: v = 99; } out[i] = v;""",
@@ -128,7 +130,11 @@ def test_a_barrier_that_half_a_group_skips_is_the_same_fault() -> None:
 
 def test_helper_functions_are_inlined_with_their_returns() -> None:
     source = """
-    int pick(int v, int n) { if (v < 0) return -1; for (int k = 0; k < n; ++k) if (k * k > v) return k; return n; }
+    int pick(int v, int n) {
+        if (v < 0) return -1;
+        for (int k = 0; k < n; ++k) if (k * k > v) return k;
+        return n;
+    }
     void put(global int *where, int v) { *where = v; }
     int twice(int v) { return 2 * v; }
     kernel void k(global const int *a, global int *out, int n) {
