@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from clsim.clc import ir
 from clsim.clc.analysis import analyse, call_order
+from clsim.clc.collector import paused
 from clsim.clc.diagnostics import Diagnostic, Diagnostics, Problem, TooManyErrors
 from clsim.clc.functions import Functions
 from clsim.clc.lexer import split_fragment
@@ -75,7 +76,7 @@ def compile_source(
     def reader(path: str) -> str | None:
         return known[path] if path in known else on_disk(path)
 
-    with deep_recursion():
+    with deep_recursion(), paused():
         try:
             module = _compile(source, name, parsed, options, target, standard, reader, sources, diagnostics)
         except TooManyErrors:

@@ -18,10 +18,11 @@ from dataclasses import fields
 from typing import Any
 
 from clsim.clc import ir
+from clsim.clc.collector import paused
 from clsim.clc.recursion import deep_recursion
 from clsim.clc.rules import pointer
 from clsim.clc.type_table import TypeReader, TypeWriter
-from clsim.clc.types import Space
+from clsim.clc.types import Space, Type
 from clsim.clc.verify import verify
 
 FORMAT = 1
@@ -37,14 +38,13 @@ _NODES: tuple[type, ...] = (
     ir.Declare, ir.Assign, ir.Store, ir.CopyMemory, ir.FillMemory, ir.Call, ir.BuiltinCall, ir.Atomic,
     ir.Barrier, ir.Printf, ir.If, ir.Loop, ir.Switch, ir.Break, ir.Continue, ir.Return,
 )  # fmt: skip
-_EXPRESSIONS = frozenset(_NODES[:16])
 _TAGS = {node: tag for tag, node in enumerate(_NODES)}
 _FIELDS: list[list[tuple[str, str]]] = [[(f.name, str(f.type)) for f in fields(node)] for node in _NODES]
 
 
 def dump(module: ir.Module) -> bytes:
     """The module as bytes; the same module always gives the same bytes."""
-    with deep_recursion():
+    with deep_recursion(), paused():
         document = _Writer().module(module)
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=True).encode()
     return _MAGIC + FORMAT.to_bytes(2, "little") + zlib.compress(text, 6)
@@ -66,13 +66,13 @@ def load(data: bytes) -> ir.Module:
     if not inflater.eof or inflater.unused_data:
         raise ValueError("module is truncated, too large, or followed by other bytes")
     try:
-        document = json.loads(text)
-        module = _Reader(document).module()
+        with paused():
+            module = _Reader(json.loads(text)).module()
+            verify(module)
     except ValueError:
         raise
     except (KeyError, IndexError, TypeError, AttributeError, RecursionError, OverflowError) as problem:
         raise ValueError(f"module is malformed: {type(problem).__name__}: {problem}") from None
-    verify(module)
     return module
 
 
@@ -90,6 +90,7 @@ class _Writer:
         self.memory_index: dict[ir.Memory, int] = {}
         self.nodes: list[list[Any]] = []
         self.node_index: dict[int, int] = {}
+        self.const_index: dict[tuple[Type, str], int] = {}
         self.write: dict[str, Callable[[Any], Any]] = {
             "int": _same, "str": _same, "bool": _same, "int | float | bool": _same,
             "Type": self.types.index, "Scalar": self.types.index, "Vector": self.types.index,
@@ -142,6 +143,14 @@ class _Writer:
         if known is not None:
             return known
         tag = _TAGS[type(node)]
+        if tag == 0:
+            # Constants have no place, so equal ones may be one. The text tells 0.0 from -0.0.
+            key = (node.type, repr(node.value))
+            known = self.const_index.get(key)
+            if known is not None:
+                self.node_index[id(node)] = known
+                return known
+            self.const_index[key] = len(self.nodes)
         row = [tag, *(write(getattr(node, name)) for name, write in self.plans[tag])]
         index = self.node_index[id(node)] = len(self.nodes)
         self.nodes.append(row)
@@ -203,19 +212,31 @@ def _base64(data: bytes) -> str:
 
 
 class _Reader:
-    """Builds a module from a document, refusing whatever has the wrong shape."""
+    """Builds a module from a document, refusing whatever has the wrong shape.
+
+    Tables are dictionaries from 0 up: looking a number up then is one call of a built-in, and a negative
+    one is missing. That an operand is an expression, and a name one of those allowed, `verify` checks.
+    """
 
     def __init__(self, document: Any) -> None:
         self.document = document
-        self.nodes: list[Any] = []
-        self.is_expression: list[bool] = []
+        self.nodes: dict[int, Any] = {}
+        self.types: dict[int, Any] = {}
+        self.locs: dict[int, ir.Loc] = {}
+        self.vars: dict[int, ir.Var] = {}
+        self.memories: dict[int, ir.Memory] = {}
+        self.expression = self.nodes.__getitem__
+        self.type = self.types.__getitem__
+        self.loc = self.locs.__getitem__
+        self.var = self.vars.__getitem__
+        self.memory = self.memories.__getitem__
         self.read: dict[str, Callable[[Any], Any]] = {
-            "int": _integer, "str": _text, "bool": _flag, "int | float | bool": _number,
+            "int": _integer, "str": _same, "bool": _flag, "int | float | bool": _number,
             "Type": self.type, "Scalar": self.type, "Vector": self.type,
             "Expr": self.expression, "Expr | None": self.optional_expression,
             "Var": self.var, "Var | None": self.optional_var, "Memory": self.memory,
             "Var | Memory": self.var_or_memory, "Loc": self.loc, "Loc | None": self.optional_loc,
-            "bytes": _bytes, "tuple[int, ...]": _integers, "tuple[Expr, ...]": self.expression_list,
+            "bytes": _bytes, "tuple[int, ...]": _integers, "tuple[Expr, ...]": self.block,
             "tuple[Expr | bytes, ...]": self.printf_args, "Block": self.block,
             "tuple[tuple[tuple[int, ...] | None, Block], ...]": self.cases,
         }  # fmt: skip
@@ -225,10 +246,10 @@ class _Reader:
         if not isinstance(d, dict):
             raise ValueError("module is no object")
         files = tuple(_text(x) for x in _list(d["files"]))
-        self.types = TypeReader(_list(d["types"]), _list(d["records"])).types
-        self.locs = self.read_locs(_list(d["locs"]), len(files))
-        self.vars = [self.read_var(row) for row in _list(d["vars"])]
-        self.memories = [self.read_memory(row) for row in _list(d["memories"])]
+        self.types.update(enumerate(TypeReader(_list(d["types"]), _list(d["records"])).types))
+        self.locs.update(enumerate(self.read_locs(_list(d["locs"]), len(files))))
+        self.vars.update(enumerate(self.read_var(row) for row in _list(d["vars"])))
+        self.memories.update(enumerate(self.read_memory(row) for row in _list(d["memories"])))
         self.read_nodes(_list(d["nodes"]))
         functions = [self.function(row) for row in _list(d["functions"])]
         if len({f.name for f in functions}) != len(functions):
@@ -259,16 +280,15 @@ class _Reader:
         plans = [
             (node, [self.read[kind] for _, kind in plan]) for node, plan in zip(_NODES, _FIELDS, strict=True)
         ]
-        nodes, flags = self.nodes, self.is_expression
-        for row in rows:
+        nodes = self.nodes
+        for number, row in enumerate(rows):
             tag = row[0]
             if not isinstance(tag, int) or tag < 0:
                 raise ValueError(f"node has the tag {tag!r}")
             node, readers = plans[tag]
             if len(row) != len(readers) + 1:
                 raise ValueError(f"{node.__name__} has {len(row) - 1} fields instead of {len(readers)}")
-            nodes.append(node(*[read(value) for read, value in zip(readers, row[1:], strict=True)]))
-            flags.append(node in _EXPRESSIONS)
+            nodes[number] = node(*[read(value) for read, value in zip(readers, row[1:])])  # noqa: B905
 
     def function(self, row: Any) -> ir.Function:
         (name, parameters, result, body, is_kernel, attributes, memories, loc, barrier, operations, moved) = (
@@ -295,58 +315,27 @@ class _Reader:
             access, _flag(may_read), _flag(may_write), of,
         )  # fmt: skip
 
-    def type(self, index: Any) -> Any:
-        return self.types[_index(index)]
-
-    def expression(self, index: Any) -> Any:
-        if type(index) is not int or index < 0 or not self.is_expression[index]:
-            raise ValueError(f"{index!r} is no expression")
-        return self.nodes[index]
-
     def optional_expression(self, index: Any) -> Any:
         return None if index == -1 else self.expression(index)
-
-    def expression_list(self, indices: Any) -> tuple[Any, ...]:
-        return tuple([self.expression(k) for k in _list(indices)])
 
     def printf_args(self, args: Any) -> tuple[Any, ...]:
         return tuple(_bytes(a) if isinstance(a, str) else self.expression(a) for a in _list(args))
 
     def block(self, indices: Any) -> tuple[Any, ...]:
-        out = []
-        for index in _list(indices):
-            if type(index) is not int or index < 0 or self.is_expression[index]:
-                raise ValueError(f"{index!r} is no statement")
-            out.append(self.nodes[index])
-        return tuple(out)
+        return tuple(map(self.expression, _list(indices)))
 
     def cases(self, cases: Any) -> tuple[Any, ...]:
         return tuple((None if v is None else _integers(v), self.block(block)) for v, block in _list(cases))
 
-    def var(self, index: Any) -> ir.Var:
-        return self.vars[_index(index)]
-
     def optional_var(self, index: Any) -> ir.Var | None:
         return None if index == -1 else self.var(index)
-
-    def memory(self, index: Any) -> ir.Memory:
-        return self.memories[_index(index)]
 
     def var_or_memory(self, pair: Any) -> ir.Var | ir.Memory:
         which, index = pair
         return self.memory(index) if which == 1 else self.var(index)
 
-    def loc(self, index: Any) -> ir.Loc:
-        return self.locs[_index(index)]
-
     def optional_loc(self, index: Any) -> ir.Loc | None:
-        return None if index == -1 else self.locs[_index(index)]
-
-
-def _index(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is no index")
-    return value
+        return None if index == -1 else self.locs[index]
 
 
 def _integer(value: Any) -> int:

@@ -44,6 +44,12 @@ _ROUNDINGS = frozenset({"", "rte", "rtz", "rtp", "rtn"})
 _INTEGER_OPS = frozenset({"rem", "shl", "shr", "and", "or", "xor"})
 _OPS = _INTEGER_OPS | {"add", "sub", "mul", "div"}
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+_STATEMENTS = frozenset(
+    {
+        ir.Declare, ir.Assign, ir.Store, ir.CopyMemory, ir.FillMemory, ir.Call, ir.BuiltinCall, ir.Atomic,
+        ir.Barrier, ir.Printf, ir.If, ir.Loop, ir.Switch, ir.Break, ir.Continue, ir.Return,
+    }
+)  # fmt: skip
 _ATOMICS = {"add": 1, "sub": 1, "xchg": 1, "min": 1, "max": 1, "and": 1, "or": 1, "xor": 1, "cmpxchg": 2,
             "load": 0, "store": 1}  # fmt: skip
 
@@ -152,6 +158,7 @@ class _Function:
                 self.fail(f"memory object '{memory.name}' is neither private nor local")
         for parameter in function.parameters:
             self.parameter(parameter)
+        self.jumps(function.body)
         every = _all_statements(function.body)
         for statement in every:
             if isinstance(statement, ir.Declare):
@@ -165,7 +172,6 @@ class _Function:
             for value in expressions(statement):
                 self.expression(value)
             self.statement(statement)
-        self.jumps(function.body)
 
     def parameter(self, parameter: ir.Parameter) -> None:
         if not _NAME.match(parameter.var.name) or not _TYPE_NAME.match(parameter.type_name):
@@ -181,6 +187,8 @@ class _Function:
         while stack:
             block, can_break, can_continue = stack.pop()
             for statement in block:
+                if type(statement) not in _STATEMENTS:
+                    self.fail(f"has a {type(statement).__name__} where a statement belongs")
                 if isinstance(statement, ir.Break) and not can_break:
                     self.fail("break outside a loop or switch")
                 if isinstance(statement, ir.Continue) and not can_continue:
