@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from runtime import shell
 from runtime.figures import Figure
+from runtime.figures import reserve as reserve_figures
 from runtime.figures import write as write_figures
 
 app = typer.Typer(
@@ -81,7 +83,7 @@ def run(
     from runtime.commands import running
 
     figures = running.run(
-        shell.report_console(json),
+        _screen(json),
         model,
         device,
         inputs=inputs or [],
@@ -104,7 +106,7 @@ def profile(
     """Times a model's kernels: a table of time, share and launches."""
     from runtime.commands import running
 
-    _finish(running.profile(shell.report_console(json), model, device, runs=runs, top=top), json)
+    _finish(running.profile(_screen(json), model, device, runs=runs, top=top), json)
 
 
 @app.command(epilog=shell.EXIT_CODES)
@@ -131,7 +133,7 @@ def soak(
     from runtime.commands import soaking
 
     figures = soaking.soak(
-        shell.report_console(json),
+        _screen(json),
         model,
         device,
         runs=runs,
@@ -155,7 +157,7 @@ def precompile(
     """
     from runtime.commands import running
 
-    _finish(running.precompile(shell.report_console(json), model, device, output), json)
+    _finish(running.precompile(_screen(json), model, device, output), json)
 
 
 @app.command("import", epilog=shell.EXIT_CODES)
@@ -174,7 +176,7 @@ def import_(
     """
     from runtime.commands import importing
 
-    figures = importing.import_network(shell.report_console(json), network, output, random_seed=random_seed)
+    figures = importing.import_network(_screen(json), network, output, random_seed=random_seed)
     _finish(figures, json)
 
 
@@ -195,7 +197,13 @@ def devices(
     """
     from runtime.commands import listing
 
-    listing.devices(shell.report_console(json), device, json)
+    listing.devices(_screen(json), device, json)
+
+
+def _screen(json: str | None) -> Console:
+    """Where to tell people; raises OSError where the figures could not be written afterwards."""
+    reserve_figures(json)
+    return shell.report_console(json)
 
 
 def _finish(figures: Sequence[Figure], json: str | None) -> None:

@@ -70,6 +70,13 @@ def dumps(figures: Iterable[Figure]) -> str:
     return f"[\n{rows}\n]\n" if rows else "[]\n"
 
 
+def reserve(target: str | None) -> None:
+    """Finds out before long work whether `write` could write there. Raises OSError if not."""
+    if target is not None and target != "-":
+        with Path(target).open("a"):
+            pass
+
+
 def write(figures: Iterable[Figure], target: str) -> None:
     """Writes the rows to the file `target`, or to standard output for `-`. Raises OSError."""
     text = dumps(figures)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
@@ -100,7 +101,9 @@ def run_app(app: typer.Typer, program: str, args: Sequence[str] | None = None) -
     command = typer.main.get_command(app)
     arguments = list(sys.argv[1:] if args is None else args) or ["--help"]
     try:
-        result = command.main(args=arguments, prog_name=program, standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _teller(program)
+            result = command.main(args=arguments, prog_name=program, standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         _pipe_closed()
@@ -122,6 +125,15 @@ def run_app(app: typer.Typer, program: str, args: Sequence[str] | None = None) -
     if result == EXIT_INTERRUPTED:
         print("Interrupted.", file=sys.stderr)
     return result if isinstance(result, int) else 0
+
+
+def _teller(program: str) -> Callable[..., None]:
+    """Tells a warning in one line; where in the code it was given is nothing to a user."""
+
+    def tell(message: Warning | str, *_: object) -> None:
+        print(f"{program}: warning: {_one_line(message)}", file=sys.stderr)
+
+    return tell
 
 
 def _explain(error: Exception, program: str) -> tuple[str, int] | None:

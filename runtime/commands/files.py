@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,13 @@ def by_endpoint(kind: str, endpoints: Sequence[Endpoint], given: Sequence[str]) 
 
 
 def read_array(path: Path) -> Array:
-    """A `.npy` file's array."""
+    """A `.npy` file's array; mapped first, so that a header which promises too much allocates nothing."""
     try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        array = np.array(np.lib.format.open_memmap(path, mode="r"))
+    except (ValueError, EOFError, OverflowError, SyntaxError, TokenError) as error:
         raise Problem(f"{path}: no array that numpy.save wrote: {error}") from None
-    if not isinstance(array, np.ndarray):
-        raise Problem(f"{path}: an archive of several arrays; one .npy file is needed")
+    if array.dtype.kind not in "biuf":
+        raise Problem(f"{path}: an array of {array.dtype}, but numbers are needed")
     return array
 
 

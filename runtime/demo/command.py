@@ -25,12 +25,13 @@ def demo(
     from runtime import figures, shell
     from runtime.demo.story import tell
 
+    try:
+        figures.reserve(json)
+    except OSError as error:
+        typer.echo(f"clsim demo: {json}: {error.strerror}", err=True)
+        raise typer.Exit(shell.EXIT_USAGE) from None
     found = tell(shell.report_console(json))
     if json is not None:
-        try:
-            figures.write(found, json)
-        except OSError as error:
-            typer.echo(f"clsim demo: cannot write {json}: {error.strerror}", err=True)
-            raise typer.Exit(shell.EXIT_USAGE) from None
+        figures.write(found, json)
     if not all(figure.passes or figure.unit in TIMES for figure in found):
         raise typer.Exit(shell.EXIT_FAILED)

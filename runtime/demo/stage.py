@@ -37,7 +37,7 @@ class Stage:
         try:
             yield
         except LeftOut as reason:
-            self.leave_out(f"a part of act {number}", str(reason))
+            self.leave_out(f"act {number}", str(reason))
 
     def heading(self, text: Text) -> None:
         self.console.print(Rule(text, align="left", style="cyan"), width=self.width)

@@ -1,4 +1,4 @@
-"""Command lines end well: plain text on any pipe, one line for an error, an exit code that says what it was."""
+"""Command lines end well: plain text on any pipe, one line for an error, an exit code that tells."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 def run_app(body: str, *args: str, encoding: str = "utf-8") -> subprocess.CompletedProcess[bytes]:
     """Runs a one-command app whose body is given, as a process of its own."""
-    command = f"@app.command()\ndef it(number: int = 0) -> None:\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
+    indented = textwrap.indent(textwrap.dedent(body), "    ")
+    command = f"@app.command()\ndef it(number: int = 0) -> None:\n{indented}\n"
     script = PREAMBLE + command + "sys.exit(shell.run_app(app, 'it', sys.argv[1:] or ['--number', '0']))\n"
     return subprocess.run(
         [sys.executable, "-c", script, *args],
