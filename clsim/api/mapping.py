@@ -29,7 +29,7 @@ _WRITES = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION
 
 
 def _check_flags(routine: str, buffer: Buffer, flags: int) -> None:
-    if not flags or flags & ~_FLAGS:
+    if flags & ~_FLAGS:
         raise CLError(CL_INVALID_VALUE, routine, f"map_flags {flags:#x} are not valid")
     if flags & CL_MAP_WRITE_INVALIDATE_REGION and flags & (CL_MAP_READ | CL_MAP_WRITE):
         raise CLError(CL_INVALID_VALUE, routine, "CL_MAP_WRITE_INVALIDATE_REGION stands alone")
@@ -63,6 +63,8 @@ def clEnqueueMapBuffer(
     """
     routine = "clEnqueueMapBuffer"
     check_range(routine, buffer, offset, size)
+    if size == 0:
+        raise CLError(CL_INVALID_VALUE, routine, "the size is 0")
     _check_flags(routine, buffer, map_flags)
     check_alignment(routine, queue, buffer)
     platform = queue.platform

@@ -47,7 +47,8 @@ def check_alignment(routine: str, queue: CommandQueue, buffer: Buffer) -> None:
         )
 
 
-def check_range(routine: str, buffer: Buffer, offset: int, size: int, *, empty: bool = False) -> None:
+def check_range(routine: str, buffer: Buffer, offset: int, size: int) -> None:
+    """No bytes at all are within every buffer: only a map of nothing is an error in the standard."""
     try:
         offset, size = operator.index(offset), operator.index(size)
     except TypeError:
@@ -59,8 +60,6 @@ def check_range(routine: str, buffer: Buffer, offset: int, size: int, *, empty: 
             routine,
             f"bytes {offset} to {offset + size} are not within the {buffer.size} of {buffer.label}",
         )
-    if size == 0 and not empty:
-        raise CLError(CL_INVALID_VALUE, routine, "the size is 0")
 
 
 def check_host_access(routine: str, buffer: Buffer, reads: bool) -> None:

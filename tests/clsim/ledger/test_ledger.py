@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
+import tracemalloc
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pytest
 from host import ADD, Host, launch, write
 
 import clsim
@@ -148,3 +151,40 @@ def test_a_ledger_snapshot_compares_before_and_after():
     assert host.platform.ledger.bytes("buffer") == 128
     api.clReleaseMemObject(buffer)
     assert host.platform.ledger.bytes("buffer") == 0
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_memory_of_the_process_is_flat_but_for_kept_events(keep):
+    host = Host(execution="none")
+    queue = host.queue()
+    buffer = host.ints(0)
+    kernels = [host.kernel(ADD, buffer, np.int32(n)) for n in range(5)]
+    bound = [api.bind_ndrange(queue, kernel, (1,)) for kernel in kernels]
+    kept = []
+
+    def runs(count):
+        for _ in range(count):
+            write(queue, buffer, np.zeros(1, np.int32))
+            for launch_bound in bound:
+                if keep:
+                    kept.append(launch_bound.enqueue(None, True))
+                else:
+                    launch_bound()
+            api.clFinish(queue)
+
+    # The timeline fills up first; after that it replaces points.
+    runs(600)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        runs(1000)
+        gc.collect()
+        growth = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert host.platform.ledger.live("event") == (8000 if keep else 0)
+    if keep:
+        assert 5000 * 150 < growth < 5000 * 1000
+    else:
+        assert growth < 20_000
