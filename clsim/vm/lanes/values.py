@@ -666,6 +666,9 @@ def _gathered(slots: list[Any], i: Any) -> Any:
 
 
 def slot_scatter(c: run.Chunk, slots: list[Any], i: Any, value: Any, mask: Any, place: Place) -> None:
+    if isinstance(i, int) and 0 <= i < len(slots):
+        slots[i] = _kept_where(mask, value, slots[i])
+        return
     wide = np.int64(i) if isinstance(i, int) else i.astype(np.int64)
     bad = (wide < 0) | (wide >= len(slots))
     if mask is not None:
@@ -674,10 +677,11 @@ def slot_scatter(c: run.Chunk, slots: list[Any], i: Any, value: Any, mask: Any, 
         c.report("out-of-bounds-write", place, bad, wide * place.size, len(slots) * place.size)
     for k in range(len(slots)):
         here = wide == k
-        if not np.any(here):
-            continue
-        live = run.both(mask, here)
-        if isinstance(value, tuple):
-            slots[k] = tuple(run.select(live, v, s) for v, s in zip(value, slots[k], strict=True))
-        else:
-            slots[k] = run.select(live, value, slots[k])
+        if np.any(here):
+            slots[k] = _kept_where(run.both(mask, here), value, slots[k])
+
+
+def _kept_where(mask: Any, value: Any, old: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(run.select(mask, v, o) for v, o in zip(value, old, strict=True))
+    return run.select(mask, value, old)
