@@ -1,7 +1,9 @@
 """A compiled module: its kernels, installed when first used, and its pre-compiled programs.
 
-Every kernel has a program of its own, as in TVM: what a run does not use is never built, and a program
-that a driver refuses costs the others nothing.
+Every kernel has a program of its own, as in TVM: what a run does not use is never built, and a binary that
+a driver refuses costs the others nothing. Measured on PoCL 3.0 with squeezenet's 29 kernels, one program for
+all of them would build in 1.4 s instead of 4.4 s, of 15 s for a first use from source; from pre-compiled
+binaries a first use takes the same 0.2 s either way.
 """
 
 from __future__ import annotations
@@ -95,7 +97,8 @@ class Module:
         """All programs as bytes, built now if they were not. See `Graph.precompile` for the right moment.
 
         Some devices (PoCL) compile a kernel for its work-group size at its first launch: of those, read
-        programs after a run, or most of the work is not in them.
+        programs after a run, or most of the work is not in them. PoCL also compiles each kernel once more,
+        for any work-group size, when it is first asked for its binary: about a second a kernel.
         """
         return self._programs.get()
 
