@@ -266,6 +266,8 @@ class Functions(Statements):
         if not isinstance(type_, Pointer):
             return frozenset()
         out = {name for name in ("const", "volatile") if getattr(type_, name)}
+        if type_.space is Space.CONSTANT:
+            out.add("const")
         if declarator.pointers and "restrict" in declarator.pointers[-1].qualifiers:
             out.add("restrict")
         return frozenset(out)

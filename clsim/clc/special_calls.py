@@ -35,7 +35,7 @@ from clsim.clc.types import (
     vector,
 )  # fmt: skip
 from clsim.clc.values import c_type
-from clsim.clc.words import EVENT, VECTOR_NAMES
+from clsim.clc.words import EVENT, SCALAR_ALIASES, VECTOR_NAMES
 
 _CONVERT = re.compile(r"convert_([a-z]+(?:2|3|4|8|16)?)(_sat)?(?:_(rte|rtz|rtp|rtn))?\Z")
 _AS = re.compile(r"as_([a-z]+(?:2|3|4|8|16)?|size_t|ptrdiff_t|intptr_t|uintptr_t)\Z")
@@ -65,7 +65,9 @@ class SpecialCalls(AtomicCalls):
     # ------------------------------------------------------------ conversions
 
     def named_type(self, name: str) -> Scalar | Vector | None:
-        type_: Scalar | Vector | None = SCALARS.get(name) or VECTOR_NAMES.get(name)
+        type_: Scalar | Vector | None = (
+            SCALARS.get(name) or SCALAR_ALIASES.get(name) or VECTOR_NAMES.get(name)
+        )
         elem = type_.elem if isinstance(type_, Vector) else type_
         if elem is BOOL or (elem is DOUBLE and not self.target.has_double):
             return None
