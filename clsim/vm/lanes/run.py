@@ -214,7 +214,7 @@ def load_fixed(c: Chunk, m: Memory, fixed: Any, uniform: int, mask: Any, place: 
     if i.shape[0] == 1:
         row = array.reshape(-1, m.stride // item)
         return row.take(i.ravel(), axis=1).reshape((c.groups, *i.shape[1:]))
-    return array.take(i + m.base(c.groups, item))
+    return array.take(i.astype(np.int64, copy=False) + m.base(c.groups, item))
 
 
 def store(c: Chunk, m: Memory, i: Any, values: tuple[Any, ...], mask: Any, place: Place) -> None:
@@ -228,6 +228,9 @@ def store(c: Chunk, m: Memory, i: Any, values: tuple[Any, ...], mask: Any, place
         c.report("write-to-read-only", place, bad, offset, m.size)
         return
     scalar = np.ndim(i) == 0
+    if not scalar and i.dtype.kind == "u":
+        # uint64 + int64 is float64 in NumPy.
+        i = i.astype(np.int64)
     low, high = (int(i), int(i)) if scalar else (i.min(), i.max())
     if low < 0 or high > last:
         i, mask = _checked(c, m, i, mask, place, extra)
