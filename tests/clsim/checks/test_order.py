@@ -12,7 +12,9 @@ from host import ADD, Host, launch, read, status, write
 
 from clsim import api
 from clsim import spec as cl
+from clsim.api import index_space
 from clsim.checks.order import Span, overlap
+from clsim.vm.launch import Access
 
 COPY = """
 kernel void copy(global const int *from, global int *to) { to[get_global_id(0)] = from[get_global_id(0)]; }
@@ -239,6 +241,32 @@ def test_what_a_kernel_only_reads_is_known_without_const():
     launch(queue, host.kernel(source, shared, host.ints(0, 0, 0, 0)), 4)
     api.clFinish(queue)
     assert not races(host)
+
+
+@pytest.mark.parametrize(("second_start", "races_found"), [(4, 0), (0, 1)])
+def test_exact_sets_of_the_machine_settle_what_arguments_leave_open(monkeypatch, second_start, races_found):
+    """Two kernels write every other int: one the even and one the odd, or both the even."""
+    host = checked()
+    queue = host.out_of_order_queue()
+    buffer = host.ints(*[0] * 8)
+    source = "kernel void k(global int *a, int first) { a[2 * get_global_id(0) + first] = 1; }"
+    even = host.kernel(source, buffer, np.int32(0))
+    odd = host.kernel(source, buffer, np.int32(second_start // 4))
+    machine = type(index_space.prepare(even.program.builds[host.device].module, "k"))
+    run = machine.launch
+    starts = iter([0, second_start])
+
+    def with_sets(self, *arguments, record_accesses=False):
+        assert record_accesses
+        report = run(self, *arguments)
+        report.accesses = [Access(0, True, next(starts), 4, 8, 4, True)]
+        return report
+
+    monkeypatch.setattr(machine, "launch", with_sets)
+    launch(queue, even, 4)
+    launch(queue, odd, 4)
+    api.clFinish(queue)
+    assert [finding.severity for finding in races(host)] == ["error"] * races_found
 
 
 def test_a_command_that_failed_touched_nothing():
