@@ -23,14 +23,13 @@ from runtime.cl._pyopencl_memory import Buffer, MappedMemory
 from runtime.cl._pyopencl_program import Kernel
 from runtime.cl._wrapper import at_least, host_view
 from runtime.cl.codes import ErrorCode, MapFlags
-from runtime.cl.interface import CLError, KernelArgument
+from runtime.cl.interface import KernelArgument
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer as HostMemory
 
     from runtime.cl.pyopencl_device import Context, Device
 
-_STATUS = cl.event_info.COMMAND_EXECUTION_STATUS
 _PROFILING = cl.command_queue_properties.PROFILING_ENABLE
 _OUT_OF_ORDER = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
 
@@ -208,10 +207,11 @@ class Queue(Owned, interface.Queue):
         event = Event(plain_event(raw)) if want_event else None
         if not blocking:
             PENDING_TRANSFERS.keep(raw)
-        elif cast(int, raw.get_info(_STATUS)) < 0:
-            # Some implementations return as if all were well, and the bytes are whatever they were.
-            failed = ErrorCode.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
-            raise CLError(failed, routine, "an event in the wait list failed, and so did the transfer")
+        else:
+            # Some implementations return as if all were well where an event of the wait list failed, and
+            # the bytes are whatever they were; waiting once more tells.
+            with calling(routine, lambda: "an event in the wait list failed, and so did the transfer"):
+                raw.wait()
         return event
 
     def enqueue_copy(

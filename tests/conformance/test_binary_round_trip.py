@@ -85,9 +85,12 @@ def test_a_binary_of_a_program_from_a_binary_works_as_well(
 
 def test_a_binary_works_in_another_context(context: Context, device: Device) -> None:
     binary = binary_of(built(context), device)
-    with device.platform.create_context([device]) as other, other.create_queue(device) as queue:
-        with loaded(other, device, binary) as program:
-            assert scaled(other, queue, program) == [3 * n - 1 for n in range(8)]
+    with (
+        device.platform.create_context([device]) as other,
+        other.create_queue(device) as queue,
+        loaded(other, device, binary) as program,
+    ):
+        assert scaled(other, queue, program) == [3 * n - 1 for n in range(8)]
 
 
 def test_a_binary_holds_what_its_options_said(context: Context, queue: Queue, device: Device) -> None:
@@ -146,7 +149,12 @@ def test_bytes_that_are_no_binary_are_refused(context: Context, device: Device, 
 
 
 def test_what_looks_like_another_makers_binary_is_refused(device_name: str) -> None:
-    strangers = [KERNELS.encode(), b"\x7fELF" + bytes(200), b"BC\xc0\xde" + bytes(200), b"\x03\x02\x23\x07" * 40]
+    strangers = [
+        KERNELS.encode(),
+        b"\x7fELF" + bytes(200),
+        b"BC\xc0\xde" + bytes(200),
+        b"\x03\x02\x23\x07" * 40,
+    ]
     assert set(load_each(device_name, strangers)) <= REFUSALS
 
 

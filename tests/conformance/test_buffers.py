@@ -87,9 +87,7 @@ def test_a_write_behind_a_gate_returns_at_once(context: Context, queue: Queue, g
     data = int_buffer(context, [0] * 8)
     start = time.monotonic()
     event = asked(
-        queue.enqueue_write(
-            data, ints(range(8)), blocking=False, wait_for=[gate.event], want_event=True
-        )
+        queue.enqueue_write(data, ints(range(8)), blocking=False, wait_for=[gate.event], want_event=True)
     )
     queue.enqueue_write(data, ints([9]), blocking=False, wait_for=[gate.event])
     queue.flush()
@@ -119,13 +117,13 @@ def test_a_write_keeps_its_host_memory_until_it_is_complete(
     assert alive() is None
 
 
-def test_a_read_keeps_its_host_memory_until_it_is_complete(context: Context, queue: Queue, gate: Gate) -> None:
+def test_a_read_keeps_its_host_memory_until_it_is_complete(
+    context: Context, queue: Queue, gate: Gate
+) -> None:
     data = int_buffer(context, range(1000))
     memory = Host("i", bytes(4000))
     alive = weakref.ref(memory)
-    event = asked(
-        queue.enqueue_read(data, memory, blocking=False, wait_for=[gate.event], want_event=True)
-    )
+    event = asked(queue.enqueue_read(data, memory, blocking=False, wait_for=[gate.event], want_event=True))
     del memory
     gc.collect()
     assert alive() is not None
@@ -137,14 +135,14 @@ def test_a_read_keeps_its_host_memory_until_it_is_complete(context: Context, que
     assert alive() is None
 
 
-def test_releasing_everything_behind_a_gate_does_not_wait(context: Context, device: Device, gate: Gate) -> None:
+def test_releasing_everything_behind_a_gate_does_not_wait(
+    context: Context, device: Device, gate: Gate
+) -> None:
     data = int_buffer(context, [0] * 8)
     queue = context.create_queue(device)
     start = time.monotonic()
     event = asked(
-        queue.enqueue_write(
-            data, ints([1] * 8), blocking=False, wait_for=[gate.event], want_event=True
-        )
+        queue.enqueue_write(data, ints([1] * 8), blocking=False, wait_for=[gate.event], want_event=True)
     )
     queue.flush()
     holder = event.retain()

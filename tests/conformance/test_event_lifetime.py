@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from clkit import (
     Gate,
@@ -222,7 +224,7 @@ def test_a_later_kernel_of_an_in_order_queue_starts_after_the_earlier_one_ended(
     events = [asked(profiling_queue.enqueue_kernel(add, (64,), want_event=True)) for _ in range(8)]
     profiling_queue.finish()
     times = [event.profile for event in events]
-    for earlier, later in zip(times, times[1:], strict=False):
+    for earlier, later in itertools.pairwise(times):
         assert earlier.queued_ns <= later.queued_ns
         assert earlier.ended_ns <= later.started_ns
     release(*events)
@@ -234,9 +236,7 @@ def test_every_command_of_a_profiling_queue_has_times(
 ) -> None:
     queue, data, other = profiling_queue, int_buffer(context, range(8)), int_buffer(context, range(8))
     event = {
-        "kernel": lambda: queue.enqueue_kernel(
-            kernel(context, "add", data, int32(1)), (8,), want_event=True
-        ),
+        "kernel": lambda: queue.enqueue_kernel(kernel(context, "add", data, int32(1)), (8,), want_event=True),
         "write": lambda: queue.enqueue_write(data, bytes(32), blocking=False, want_event=True),
         "read": lambda: queue.enqueue_read(data, bytearray(32), blocking=False, want_event=True),
         "copy": lambda: queue.enqueue_copy(data, other, want_event=True),

@@ -60,13 +60,9 @@ def test_a_failed_transfer_moves_nothing(context: Context, queue: Queue, device:
     into = ints([7] * 8)
     events = [
         asked(
-            queue.enqueue_write(
-                data, ints([2] * 8), blocking=False, wait_for=[gate.event], want_event=True
-            )
+            queue.enqueue_write(data, ints([2] * 8), blocking=False, wait_for=[gate.event], want_event=True)
         ),
-        asked(
-            queue.enqueue_read(data, into, blocking=False, wait_for=[gate.event], want_event=True)
-        ),
+        asked(queue.enqueue_read(data, into, blocking=False, wait_for=[gate.event], want_event=True)),
     ]
     queue.flush()
     gate.open(-5)
@@ -146,9 +142,7 @@ def test_the_callback_of_a_failed_user_event_comes_once_with_its_code(context: C
         assert called == [-5]
 
 
-def test_a_command_enqueued_after_the_failure_fails_too(
-    context: Context, device: Device
-) -> None:
+def test_a_command_enqueued_after_the_failure_fails_too(context: Context, device: Device) -> None:
     with context.create_user_event() as failed, context.create_queue(device) as queue:
         failed.set_status(-5)
         event = asked(queue.enqueue_marker([failed], want_event=True))
@@ -165,9 +159,7 @@ def test_what_waits_for_nothing_that_failed_still_runs(
     data = int_buffer(context, [0] * 8)
     failed = asked(queue.enqueue_marker([gate.event], want_event=True))
     gate.open(-5)
-    ran = asked(
-        queue.enqueue_kernel(kernel(context, "store", data, int32(6)), (8,), want_event=True)
-    )
+    ran = asked(queue.enqueue_kernel(kernel(context, "store", data, int32(6)), (8,), want_event=True))
     ran.wait()
     eventually(lambda: failed.status <= 0, "the end of the failed command")
     assert read_ints(queue, data) == [6] * 8

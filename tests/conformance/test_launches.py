@@ -221,7 +221,9 @@ def test_a_bound_launch_needs_the_kernel_no_more(context: Context, queue: Queue)
     binding.release()
 
 
-def test_a_bound_launch_gives_an_event_and_takes_a_wait_list(context: Context, profiling_queue: Queue) -> None:
+def test_a_bound_launch_gives_an_event_and_takes_a_wait_list(
+    context: Context, profiling_queue: Queue
+) -> None:
     queue, data = profiling_queue, int_buffer(context, [0] * 8)
     binding = queue.bind(kernel(context, "add"), [data, int32(1)], (8,))
     first = asked(binding.enqueue())
@@ -290,12 +292,18 @@ def test_a_binding_leaves_no_reference(context: Context, queue: Queue) -> None:
 def test_a_kernel_of_another_context_is_refused(context: Context, device: Device) -> None:
     data = int_buffer(context, [0] * 8)
     add = kernel(context, "add", data, int32(1))
-    with device.platform.create_context([device]) as stranger, stranger.create_queue(device) as queue:
-        with fails(ErrorCode.CL_INVALID_CONTEXT):
-            queue.enqueue_kernel(add, (8,))
+    with (
+        device.platform.create_context([device]) as stranger,
+        stranger.create_queue(device) as queue,
+        fails(ErrorCode.CL_INVALID_CONTEXT),
+    ):
+        queue.enqueue_kernel(add, (8,))
 
 
 def test_a_buffer_of_another_context_is_no_argument(context: Context, device: Device) -> None:
-    with device.platform.create_context([device]) as stranger, int_buffer(stranger, [0]) as strange:
-        with fails(ErrorCode.CL_INVALID_CONTEXT, ErrorCode.CL_INVALID_MEM_OBJECT):
-            kernel(context, "add").set_args(strange, int32(1))
+    with (
+        device.platform.create_context([device]) as stranger,
+        int_buffer(stranger, [0]) as strange,
+        fails(ErrorCode.CL_INVALID_CONTEXT, ErrorCode.CL_INVALID_MEM_OBJECT),
+    ):
+        kernel(context, "add").set_args(strange, int32(1))

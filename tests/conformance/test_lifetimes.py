@@ -1,4 +1,4 @@
-"""Lifetimes: one table of what is counted, and the same questions to each row (section 2, reference counts)."""
+"""Lifetimes: a table of what is counted, and the same questions to each row."""
 
 from __future__ import annotations
 

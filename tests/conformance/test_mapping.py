@@ -69,7 +69,9 @@ def test_a_kernel_sees_what_a_map_wrote_and_a_map_what_a_kernel_wrote(context: C
     assert read_ints(queue, data) == [33] * 8
 
 
-def test_a_map_that_does_not_block_is_ready_after_its_wait(context: Context, queue: Queue, gate: Gate) -> None:
+def test_a_map_that_does_not_block_is_ready_after_its_wait(
+    context: Context, queue: Queue, gate: Gate
+) -> None:
     data = int_buffer(context, [0] * 8)
     queue.enqueue_kernel(kernel(context, "store", data, int32(4)), (8,), wait_for=[gate.event])
     mapped = queue.enqueue_map(data, MapFlags.READ, blocking=False)

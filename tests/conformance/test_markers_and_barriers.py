@@ -73,9 +73,7 @@ def test_out_of_order_later_commands_wait_for_a_barrier(
     queue = out_of_order_queue
     data = int_buffer(context, [1] * 8)
     barrier = asked(queue.enqueue_barrier([gate.event], want_event=True))
-    later = asked(
-        queue.enqueue_kernel(kernel(context, "add", data, int32(1)), (8,), want_event=True)
-    )
+    later = asked(queue.enqueue_kernel(kernel(context, "add", data, int32(1)), (8,), want_event=True))
     queue.flush()
     for _ in range(10):
         assert later.status > Status.RUNNING
@@ -115,9 +113,7 @@ def test_a_barrier_of_an_empty_queue_completes(queue: Queue) -> None:
         assert barrier.status == Status.COMPLETE
 
 
-def test_markers_around_a_kernel_have_times_around_its_own(
-    context: Context, profiling_queue: Queue
-) -> None:
+def test_markers_around_a_kernel_have_times_around_its_own(context: Context, profiling_queue: Queue) -> None:
     queue, data = profiling_queue, int_buffer(context, range(64))
     before = asked(queue.enqueue_marker(want_event=True))
     ran = asked(queue.enqueue_kernel(kernel(context, "add", data, int32(1)), (64,), want_event=True))

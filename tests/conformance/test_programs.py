@@ -8,7 +8,9 @@ from clkit import KERNELS, built, fails, int_buffer, read_ints
 from runtime.cl.codes import BuildStatus, ErrorCode
 from runtime.cl.interface import BuildError, Context, Device, Queue
 
-BROKEN = "kernel void fine(global int *a) { a[0] = 1; }\nkernel void broken(global int *a) { a[0] = nowhere; }\n"
+BROKEN = (
+    "kernel void fine(global int *a) { a[0] = 1; }\nkernel void broken(global int *a) { a[0] = nowhere; }\n"
+)
 NAMES = """
 // kernel void commented(global int *out) { out[0] = 1; }
 #define MADE(name, value) kernel void name(global int *out) { out[0] = value; }
@@ -77,9 +79,8 @@ def test_a_program_can_be_built_anew_with_other_options(context: Context, queue:
 
 def test_a_program_with_kernels_is_not_built_anew(context: Context) -> None:
     program = built(context)
-    with program.kernel("add"):
-        with fails(ErrorCode.CL_INVALID_OPERATION):
-            program.build()
+    with program.kernel("add"), fails(ErrorCode.CL_INVALID_OPERATION):
+        program.build()
 
 
 def test_a_broken_source_fails_with_a_log_that_says_where(context: Context, device: Device) -> None:

@@ -1,4 +1,4 @@
-"""A queue is replaced by another one, as a profiling session does it: nothing is lost, nothing left behind."""
+"""A queue is replaced by another one, as a profiling session does it: nothing is lost or left behind."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import pytest
 from clkit import Gate, asked, eventually, fails, int32, int_buffer, kernel, queue_pair, read_ints, release
 
@@ -75,7 +77,8 @@ def test_every_command_takes_a_wait_list(context: Context, queue: Queue) -> None
 def test_an_empty_list_waits_for_nothing(context: Context, queue: Queue) -> None:
     data = int_buffer(context, [0] * 8)
     add = kernel(context, "add", data, int32(1))
-    for nothing in ((), [], iter(())):
+    empty: tuple[Iterable[Event], ...] = ((), [], iter(()))
+    for nothing in empty:
         queue.enqueue_kernel(add, (8,), wait_for=nothing)
     assert read_ints(queue, data) == [3] * 8
 
@@ -145,7 +148,7 @@ def test_a_released_event_in_a_list_is_refused(context: Context, queue: Queue) -
     event.wait()
     event.release()
     waits = [event]
-    calls = (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: queue.enqueue_kernel(add, (8,), wait_for=waits),
         lambda: queue.enqueue_write(data, bytes(32), wait_for=waits),
         lambda: queue.enqueue_read(data, bytearray(32), wait_for=waits),
@@ -172,7 +175,9 @@ def test_waiting_for_no_event_is_refused(context: Context) -> None:
         context.wait_for_events([])
 
 
-def test_waiting_for_events_of_two_contexts_is_refused(context: Context, device: Device, queue: Queue) -> None:
+def test_waiting_for_events_of_two_contexts_is_refused(
+    context: Context, device: Device, queue: Queue
+) -> None:
     mine = asked(queue.enqueue_marker(want_event=True))
     with device.platform.create_context([device]) as stranger, stranger.create_user_event() as event:
         event.set_status(Status.COMPLETE)
@@ -213,9 +218,7 @@ def test_out_of_order_what_waits_for_nothing_passes_what_waits(
             kernel(context, "store", first, int32(1)), (8,), wait_for=[gate.event], want_event=True
         )
     )
-    free = asked(
-        queue.enqueue_kernel(kernel(context, "store", second, int32(2)), (8,), want_event=True)
-    )
+    free = asked(queue.enqueue_kernel(kernel(context, "store", second, int32(2)), (8,), want_event=True))
     queue.flush()
     free.wait()
     assert held.status > Status.RUNNING
@@ -234,9 +237,7 @@ def test_out_of_order_a_chain_of_events_is_a_chain_of_commands(
     scale = kernel(context, "scale", data, int32(2), int32(1))
     events: list[Event] = []
     for _ in range(10):
-        events.append(
-            asked(queue.enqueue_kernel(scale, (8,), wait_for=events[-1:], want_event=True))
-        )
+        events.append(asked(queue.enqueue_kernel(scale, (8,), wait_for=events[-1:], want_event=True)))
     assert read_ints(queue, data, wait_for=events[-1:]) == [2**11 - 1] * 8
     release(*events)
 
@@ -246,9 +247,7 @@ def test_in_order_what_waits_for_nothing_still_waits_for_what_came_before(
 ) -> None:
     held = asked(queue.enqueue_marker([gate.event], want_event=True))
     data = int_buffer(context, [0] * 8)
-    later = asked(
-        queue.enqueue_kernel(kernel(context, "store", data, int32(1)), (8,), want_event=True)
-    )
+    later = asked(queue.enqueue_kernel(kernel(context, "store", data, int32(1)), (8,), want_event=True))
     queue.flush()
     for _ in range(5):
         assert later.status > Status.RUNNING
