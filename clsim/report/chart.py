@@ -58,9 +58,9 @@ def area_chart(
         _check(each)
     strokes = _PLAIN if ascii_only else _DRAWN
     peak = max((y for each in drawn for y in each.y), default=0.0)
-    labels = {height: f"{amount(peak)} {y_unit}".rstrip(), 0: "0"}
+    labels = {height: quantity(peak, y_unit), 0: "0"}
     if height >= 6 and height % 2 == 0 and peak > 0:
-        labels[height // 2] = f"{amount(peak / 2)} {y_unit}".rstrip()
+        labels[height // 2] = quantity(peak / 2, y_unit)
     margin = max(len(label) for label in labels.values()) + 1
     columns = max(width - margin - 1, 1)
     first = min((each.x[0] for each in drawn if len(each.x)), default=0)
@@ -74,7 +74,7 @@ def area_chart(
         cells = "".join(_cell(values, peak, row, height, strokes) for values in zip(*bars, strict=True))
         lines.append(f"{label:>{margin - 1}} {side}{cells}".rstrip())
     lines.append(f"{labels[0]:>{margin - 1}} {strokes.corner}{strokes.floor * columns}")
-    begins, ends = amount(first), f"{amount(last)} {x_unit}".rstrip()
+    begins, ends = amount(first), quantity(last, x_unit)
     gap = max(columns - len(begins) - len(ends), 1)
     lines.append(f"{'':{margin}} {begins}{' ' * gap}{ends}")
     return "\n".join(lines)
@@ -91,6 +91,15 @@ def amount(value: float) -> str:
     if scaled >= 999.95 or 0 < scaled < 0.001:
         return f"{value:.3g}"
     return f"{sign}{round(scaled, 3):.4g}{_SUFFIXES[power]}"
+
+
+def quantity(value: float, unit: str) -> str:
+    """An amount with its unit; a unit that takes SI prefixes gets the suffix: 61.2 MB, but 5k runs."""
+    text = amount(value)
+    if unit == "B":
+        digits = text.rstrip("".join(_SUFFIXES))
+        return f"{digits} {text[len(digits) :]}B"
+    return f"{text} {unit}".rstrip()
 
 
 def _check(series: Series) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clsim.report import Series, area_chart, printable
-from clsim.report.chart import amount
+from clsim.report.chart import amount, quantity
 
 
 def rows(text: str) -> list[str]:
@@ -140,3 +140,11 @@ def test_a_chart_can_be_printed_on_any_pipe(encoding: str) -> None:
     chart = area_chart(Series("s →", range(9), range(9)), y_unit="B", x_unit="runs")
     stream.write(printable(stream, chart))
     stream.flush()
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [(61_210_000, "B", "61.21 MB"), (0, "B", "0 B"), (5000, "runs", "5k runs"), (12, "", "12")],
+)
+def test_bytes_take_the_suffix_as_a_prefix_and_counts_keep_theirs(value: float, unit: str, text: str) -> None:
+    assert quantity(value, unit) == text
