@@ -43,13 +43,15 @@ def area_chart(
     title: str = "",
     width: int = 78,
     height: int = 12,
+    y_end: float | None = None,
     ascii_only: bool = False,
 ) -> str:
     """One or two series as text of at most `width` columns: title, `height` rows, x axis with its two ends.
 
-    Both axes are linear. The y axis starts at 0 and ends at the highest peak, written with an SI suffix (k is
-    1000). A column shows the largest value of its stretch of x. Of two series the lower stands in front; a
-    legend says which is which. Without a title a single series' name is the title.
+    Both axes are linear. The y axis starts at 0 and ends at the highest peak, or at `y_end` where charts are
+    to be compared, written with an SI suffix (k is 1000). A column shows the largest value of its stretch of
+    x. Of two series the lower stands in front; a legend says which is which. Without a title a single
+    series' name is the title.
 
     Raises ValueError for x values that do not ascend, and y values that are negative or not finite.
     """
@@ -57,7 +59,7 @@ def area_chart(
     for each in drawn:
         _check(each)
     strokes = _PLAIN if ascii_only else _DRAWN
-    peak = max((y for each in drawn for y in each.y), default=0.0)
+    peak = max((y for each in drawn for y in each.y), default=0.0) if y_end is None else y_end
     labels = {height: quantity(peak, y_unit), 0: "0"}
     if height >= 6 and height % 2 == 0 and peak > 0:
         labels[height // 2] = quantity(peak / 2, y_unit)

@@ -57,7 +57,7 @@ def test_the_axes_begin_at_zero_and_end_at_the_peak_and_the_last_x() -> None:
     lines = area_chart(
         Series("bytes", [0, 5000], [0, 818_500_000]), y_unit="B", x_unit="runs", ascii_only=True
     ).splitlines()
-    assert lines[1].startswith("818.5M B |")
+    assert lines[1].startswith("818.5 MB |")
     assert lines[-2].split("+")[0].strip() == "0"
     assert lines[-1].split() == ["0", "5k", "runs"]
 
@@ -148,3 +148,13 @@ def test_a_chart_can_be_printed_on_any_pipe(encoding: str) -> None:
 )
 def test_bytes_take_the_suffix_as_a_prefix_and_counts_keep_theirs(value: float, unit: str, text: str) -> None:
     assert quantity(value, unit) == text
+
+
+def test_charts_can_share_a_scale() -> None:
+    flat = Series("released", [0, 100], [50, 50])
+
+    half = area_chart(flat, y_unit="", x_unit="runs", height=8, width=20, y_end=100, ascii_only=True)
+
+    rows = half.splitlines()[1:9]
+    assert rows[0].startswith("100 |")
+    assert [row.count("#") > 0 for row in rows] == [False] * 4 + [True] * 4
