@@ -40,8 +40,11 @@ def _device_name(config: pytest.Config) -> str:
 
 def _device(config: pytest.Config) -> Device:
     if _DEVICE not in config.stash:
+        name = _device_name(config)
+        # A simulated device does every command as late as it may: a test that reads too early fails.
+        options = {"schedule": "late"} if name.partition(":")[0] == "sim" else {}
         try:
-            config.stash[_DEVICE] = open_device(_device_name(config))
+            config.stash[_DEVICE] = open_device(name, **options)
         except CLError as error:
             pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
     return config.stash[_DEVICE]
