@@ -92,10 +92,12 @@ def _points(samples: Sequence[Sample], value: Callable[[Sample], int | None]) ->
     return [run for run, _ in known], [count for _, count in known]
 
 
-def draw(series: Series, unit: str, ascii_only: bool, width: int = 78) -> Text:
-    """A curve as an area, its blocks in colour."""
+def draw(series: Series, unit: str, ascii_only: bool, width: int = 78, y_end: float | None = None) -> Text:
+    """A curve as an area, its blocks in colour; `y_end` where charts are to be compared."""
     height = 8 if any(series.y) else 2
-    chart = area_chart(series, y_unit=unit, x_unit="runs", width=width, height=height, ascii_only=ascii_only)
+    chart = area_chart(
+        series, y_unit=unit, x_unit="runs", width=width, height=height, y_end=y_end, ascii_only=ascii_only
+    )
     title, _, area = chart.partition("\n")
     drawn = Text(area)
     drawn.highlight_regex("[\u2581-\u2588]+", "cyan")

@@ -83,4 +83,5 @@ class Stage:
     def leave_out(self, what: str, reason: str) -> None:
         """Says what is not shown, and why."""
         self.left_out.append(what)
+        self.console.print()
         self.say(f"Left out, {what}: {reason}", "yellow")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,7 +44,7 @@ def tell(console: Console) -> list[Figure]:
     stage = Stage(console)
     pocl, fault = _find_pocl()
     title = " \u00b7 what OpenCL programs do, and what they forget"
-    stage.console.print(Text.assemble(("clsim", "bold cyan"), title, (f"  {_version()}", "dim")))
+    stage.console.print(Text.assemble(("clsim", "bold cyan"), title, (_version(), "dim")))
     stage.lines(f"on stage: the simulator, and {f'PoCL ({pocl})' if pocl else 'no PoCL'}", "dim")
     if fault is not None:
         stage.leave_out("what needs PoCL", fault)
@@ -76,8 +76,8 @@ def _find_pocl() -> tuple[str | None, str | None]:
 
 def _version() -> str:
     try:
-        return version("clsim")
-    except LookupError:  # run from a checkout that is not installed
+        return f"  {version('clsim')}"
+    except PackageNotFoundError:  # run from a checkout that is not installed
         return ""
 
 
@@ -90,7 +90,8 @@ def _curtain(stage: Stage, seconds: float) -> None:
     stage.heading(Text("and so?", "bold"))
     for figure in failed:
         limit = f"{figure.rule} {figure.limit:g}"
-        stage.say(f"{figure.name}: {figure.value} {figure.unit}, should be {limit}", "red")
+        value = f"{figure.value:.3g}" if isinstance(figure.value, float) else figure.value
+        stage.say(f"{figure.name}: {value} {figure.unit}, should be {limit}", "red")
     told = f"{promised - len(failed)} of {promised} promises kept, in {seconds:.0f} s."
     if stage.left_out:
         told += f" Left out: {', '.join(stage.left_out)}."

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,13 @@ def test_a_pocl_that_fails_is_left_out(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "Left out, what needs PoCL:" in " ".join(done.stdout.split())
+
+
+@pytest.mark.skipif(not list(distributions(name="clsim")), reason="clsim is not installed but a checkout")
+def test_the_command_clsim_offers_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "clsim", "demo", "--help"], capture_output=True, check=False, timeout=60
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert b"Five acts" in done.stdout
