@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 class Findings:
     """The faults of one launch. Only ever touched by the thread that runs the launch."""
 
-    __slots__ = ("_faults", "kernel")
+    __slots__ = ("_faults", "kernel", "muted")
 
     def __init__(self, kernel: str) -> None:
         self.kernel = kernel
+        self.muted = False
+        """Set while the later components of a vector are read: the first one tells of them all."""
         self._faults: dict[tuple[str, Loc, str], Fault] = {}
 
     def add(
@@ -32,10 +34,13 @@ class Findings:
         count: int = 1,
     ) -> None:
         """Record that `count` work-items did this, `global_id` (x first) the first of them."""
+        if self.muted:
+            return
         key = (kind, loc, label)
         seen = self._faults.get(key)
-        if seen is None:
-            self._faults[key] = Fault(kind, self.kernel, loc, label, offset, extent, size, global_id, count)
+        if seen is None or global_id[::-1] < seen.global_id[::-1]:
+            total = count + (seen.count if seen else 0)
+            self._faults[key] = Fault(kind, self.kernel, loc, label, offset, extent, size, global_id, total)
         else:
             self._faults[key] = replace(seen, count=seen.count + count)
 

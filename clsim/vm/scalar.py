@@ -26,6 +26,7 @@ from clsim.vm.scalar_ops import (
     uniform,
     zero_of,
 )
+from clsim.vm.walk import blocks_of
 
 _MAX_NESTING = 40
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -81,17 +82,6 @@ def _has_barrier(block: ir.Block, program: ScalarProgram) -> bool:
         if any(_has_barrier(inner, program) for inner in blocks_of(s)):
             return True
     return False
-
-
-def blocks_of(s: ir.Statement) -> tuple[ir.Block, ...]:
-    """The blocks inside a statement."""
-    if isinstance(s, ir.If):
-        return s.then, s.otherwise
-    if isinstance(s, ir.Loop):
-        return s.before, s.body, s.after
-    if isinstance(s, ir.Switch):
-        return tuple(body for _, body in s.cases)
-    return ()
 
 
 class _FunctionWriter:

@@ -1,0 +1,261 @@
+"""Names and lines of the generated Python function.
+
+A value gets a variable when more than one thing uses it, else it is written inline. A variable whose last
+use is past is taken for another value, which also frees its array: memory stays bounded by what is live.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clsim.vm.dtypes import DTYPES, SCALAR_TYPES, is_float
+from clsim.vm.lockstep.access import Planner
+from clsim.vm.lockstep.graph import Block, Load, Loop, Node, Seg
+from clsim.vm.lockstep.schedule import Schedule
+from clsim.vm.lockstep.variant import Variant
+
+_MAX_INLINE = 6
+_NEVER_INLINE = frozenset(("span", "view", "pair", "whole"))
+
+
+class Lines:
+    """The code of one block while it is written."""
+
+    __slots__ = ("indent", "mask", "pool", "text")
+
+    def __init__(self, indent: int, text: list[str] | None = None) -> None:
+        self.indent = indent
+        self.text: list[str] = [] if text is None else text
+        self.pool: list[str] = []
+        """Names of variables that are free here."""
+        self.mask: str | None = None
+
+
+class Core:
+    """What all parts of the emitter share."""
+
+    def __init__(self, planner: Planner, schedule: Schedule, variant: Variant) -> None:
+        self.planner = planner
+        self.schedule = schedule
+        self.variant = variant
+        self.analysis = planner.analysis
+        self.graph = planner.graph
+        self.b = planner.b
+        self.names: dict[Node, str] = {}
+        self.left: dict[Node, int] = {}
+        self.lines: dict[Block, Lines] = {}
+        self.pool: dict[str, Any] = {}
+        """Globals of the generated code."""
+        self.needs: dict[str, str] = {}
+        """Variables that the function's first lines set, and how."""
+        self.outstanding: dict[Seg, list[Node]] = {}
+        """Views of memory that was not written since, by object."""
+        self.arrays = 0
+        self.inside: list[Block] = [self.graph.root]
+        """The blocks being written, innermost last."""
+        self._contexts: list[tuple[Block, list[Node]]] = []
+        self._deferred: dict[Loop, list[str]] = {}
+        self._count = 0
+        self._depth = 0
+        self._constants: dict[Any, str] = {}
+
+    # ------------------------------------------------------------ names
+
+    def fresh(self, prefix: str = "v") -> str:
+        self._count += 1
+        return f"{prefix}{self._count}"
+
+    def take(self, block: Block) -> str:
+        """A free variable for a value that is set in `block`."""
+        walk: Block | None = block
+        while walk is not None:
+            lines = self.lines.get(walk)
+            if lines is not None and lines.pool:
+                return lines.pool.pop()
+            walk = walk.parent
+        self.arrays += 1
+        return self.fresh()
+
+    def constant(self, value: Any, key: Any = None) -> str:
+        """A global of the generated code."""
+        if key is not None and key in self._constants:
+            return self._constants[key]
+        name = f"K{len(self.pool)}"
+        self.pool[name] = value
+        if key is not None:
+            self._constants[key] = name
+        return name
+
+    def need(self, name: str, how: str) -> str:
+        """A variable that the function sets at its start."""
+        self.needs.setdefault(name, how)
+        return name
+
+    def dtype(self, code: str) -> str:
+        code = "i8" if code == "x" else code
+        return self.constant(DTYPES[code], ("dtype", code))
+
+    def scalar_type(self, code: str) -> str:
+        code = "i8" if code == "x" else code
+        return self.constant(SCALAR_TYPES[code], ("type", code))
+
+    # ------------------------------------------------------------ statements
+
+    def open(self, block: Block) -> None:
+        """Begin a statement of `block`: what it uses is released when it is written."""
+        self._contexts.append((block, []))
+
+    def close(self, text: str | None = None) -> None:
+        """Write the statement, if any, and release what it used."""
+        block, consumed = self._contexts.pop()
+        if text is not None:
+            self.write(block, text)
+        for node in consumed:
+            # Even where the statement was lifted out: code inside may have used the variable before.
+            self._release(node, self.inside[-1])
+
+    def write(self, block: Block, text: str) -> None:
+        lines = self.lines[block]
+        lines.text.append("  " * lines.indent + text)
+
+    def _release(self, node: Node, block: Block) -> None:
+        left = self.left[node] = self.left.get(node, node.uses) - 1
+        if left > 0:
+            return
+        name = self.names.get(node)
+        if name is None or name[0] != "v":
+            return
+        home = node.home if node.pinned is None else node.pinned
+        if node.op == "out":
+            home = node.attr.parent
+        assert home is not None
+        boundary = self._outermost_loop(block, home)
+        if boundary is None:
+            self.lines[block].pool.append(name)
+        else:
+            self._deferred.setdefault(boundary, []).append(name)
+
+    @staticmethod
+    def _outermost_loop(block: Block, home: Block) -> Loop | None:
+        """The outermost loop that holds `block` but not `home`."""
+        if home.is_within(block):
+            return None
+        found = None
+        walk: Block | None = block
+        while walk is not None and walk is not home:
+            if walk.role == "head":
+                assert isinstance(walk.owner, Loop)
+                found = walk.owner
+            walk = walk.parent
+        return found
+
+    def finish(self, child: Block, parent: Block, loop: Loop | None = None) -> None:
+        """Give the names that are free in a finished block to the one around it."""
+        assert self.inside.pop() is child
+        pool = self.lines[parent].pool
+        pool.extend(self.lines[child].pool)
+        self.lines[child].pool = []
+        if loop is not None:
+            pool.extend(self._deferred.pop(loop, ()))
+
+    # ------------------------------------------------------------ values
+
+    def use(self, node: Node) -> str:
+        """The text for one use of a node in the statement being written."""
+        if node.op == "const":
+            return self.literal(node)
+        if node.op == "undef":
+            return self.literal(self.b.zero(node.code))
+        block, consumed = self._contexts[-1]
+        name = self.names.get(node)
+        if name is None:
+            leaf = self.leaf(node)
+            if leaf is not None:
+                self.names[node] = leaf
+                return leaf
+            if (
+                node.uses == 1
+                and node.home is block
+                and self._depth < _MAX_INLINE
+                and node.op not in _NEVER_INLINE
+            ):
+                self._depth += 1
+                text = self.expression(node)
+                self._depth -= 1
+                return text
+            name = self.set(node)
+        consumed.append(node)
+        return name
+
+    def name(self, node: Node) -> str:
+        """Like `use`, but the text is a literal or a variable, so that it may stand twice."""
+        if node.op not in ("const", "undef") and node not in self.names and self.leaf(node) is None:
+            self.set(node)
+        return self.use(node)
+
+    def set(self, node: Node) -> str:
+        """Write the statement that gives a floating node its variable, in its home block."""
+        assert node.home is not None, node
+        depth, self._depth = self._depth, 0
+        self.open(node.home)
+        text = self.expression(node)
+        name = self.take(node.home)
+        self.close(f"{name} = {text}")
+        self._depth = depth
+        self.names[node] = name
+        return name
+
+    def hold(self, node: Node) -> str:
+        """A name that stays until `drop`."""
+        node.uses += 1
+        if node in self.left:
+            self.left[node] += 1
+        return self.name(node)
+
+    def pending(self, node: Node) -> int:
+        """Uses of a node that no statement, written or being written, has made yet."""
+        made = sum(consumed.count(node) for _, consumed in self._contexts)
+        return self.left.get(node, node.uses) - made
+
+    def literal(self, node: Node) -> str:
+        if is_float(node.code):
+            value = node.attr if node.op == "const" else np.float64(0)
+            return self.constant(value, (node.code, value.tobytes()))
+        return f"({node.attr})" if node.code != "?" and node.attr < 0 else repr(node.attr)
+
+    def typed(self, node: Node) -> str:
+        """A use as an operand that has its NumPy type: uniform integers become NumPy scalars."""
+        if node.axes or is_float(node.code) or node.code == "?":
+            return self.use(node)
+        if node.op in ("const", "undef"):
+            value = node.attr if node.op == "const" else 0
+            code = "i8" if node.code == "x" else node.code
+            return self.constant(SCALAR_TYPES[code](value), (code, "typed", value))
+        return f"{self.scalar_type(node.code)}({self.use(node)})"
+
+    def settled(self, node: Node, target: Node) -> str:
+        """A use as the value of a variable that outlives memory as it is now."""
+        if node.op == "undef":
+            node = self.b.zero(node.code)
+        if not target.axes:
+            return self.use(node)
+        text = self.typed(node)
+        if self.is_view(node):
+            text += ".copy()"
+        return text
+
+    def is_view(self, node: Node) -> bool:
+        """Whether a node's array is memory that the kernel may write later."""
+        if node.op != "load":
+            return False
+        item: Load = node.attr
+        seg = item.seg
+        return seg is not None and seg.is_stored and self.planner.plans[item][0].kind == "view"
+
+    def expression(self, node: Node) -> str:
+        raise NotImplementedError
+
+    def leaf(self, node: Node) -> str | None:
+        raise NotImplementedError
