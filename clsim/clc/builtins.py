@@ -86,9 +86,12 @@ _ROWS: tuple[tuple[str, tuple[int, ...], str, str], ...] = (
     ("float", _ALL, "G G G G | G S S G", "smoothstep"),
     # Geometric, 6.15.5
     ("float", (3, 4), "G G G", "cross"),
-    ("float", (1, 2, 3, 4), "e G G", "dot distance fast_distance"),
-    ("float", (1, 2, 3, 4), "e G", "length fast_length"),
-    ("float", (1, 2, 3, 4), "G G", "normalize fast_normalize"),
+    ("float", (1, 2, 3, 4), "e G G", "dot distance"),
+    ("single", (1, 2, 3, 4), "e G G", "fast_distance"),
+    ("float", (1, 2, 3, 4), "e G", "length"),
+    ("single", (1, 2, 3, 4), "e G", "fast_length"),
+    ("float", (1, 2, 3, 4), "G G", "normalize"),
+    ("single", (1, 2, 3, 4), "G G", "fast_normalize"),
     # Relational, 6.15.6
     ("float", _ALL, "R G G", "isequal isnotequal isgreater isgreaterequal isless islessequal islessgreater"
      " isordered isunordered"),
@@ -163,13 +166,13 @@ def resolve(name: str, arguments: tuple[Type, ...], has_double: bool, has_half: 
     for overload in _overloads(name, has_double, has_half):
         if len(overload.parameters) != len(arguments):
             continue
-        ranks = tuple(_rank(a, p) for a, p in zip(arguments, overload.parameters, strict=True))
+        ranks = tuple(rank(a, p) for a, p in zip(arguments, overload.parameters, strict=True))
         if -1 not in ranks:
             candidates.append((ranks, overload))
     best = [
         overload
         for ranks, overload in candidates
-        if not any(_better(other, ranks) for other, _ in candidates if other is not ranks)
+        if not any(better(other, ranks) for other, _ in candidates if other is not ranks)
     ]
     if len(best) != 1:
         raise NoMatch(ambiguous=bool(candidates))
@@ -221,7 +224,7 @@ def _type(rule: str, elem: Scalar, width: int) -> Type:
     return Pointer(_type(rule[0], elem, width), Space.PRIVATE)
 
 
-def _rank(argument: Type, parameter: Type) -> int:
+def rank(argument: Type, parameter: Type) -> int:
     """How well an argument fits: 0 exactly, 1 promoted, 2 converted, 3 splatted, -1 not at all."""
     if argument is parameter:
         return 0
@@ -234,6 +237,8 @@ def _rank(argument: Type, parameter: Type) -> int:
         return 1 if promoted else 2
     if isinstance(parameter, Vector):
         return 3 if isinstance(argument, Scalar) else -1
+    if argument == parameter:
+        return 0
     if isinstance(parameter, Pointer) and isinstance(argument, Pointer):
         if argument.const or argument.space is Space.CONSTANT:
             return -1
@@ -243,7 +248,7 @@ def _rank(argument: Type, parameter: Type) -> int:
     return -1
 
 
-def _better(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+def better(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return a != b and all(x <= y for x, y in zip(a, b, strict=True))
 
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from clsim.clc import ir
 from clsim.clc import syntax as ast
-from clsim.clc.builtins import IN_IR_AS, NOT_YET, TABLE, WORK_ITEM, WRITES_LAST, NoMatch, resolve
+from clsim.clc.builtins import (
+    IN_IR_AS,
+    NOT_YET,
+    TABLE,
+    WORK_ITEM,
+    WRITES_LAST,
+    NoMatch,
+    better,
+    rank,
+    resolve,
+)
 from clsim.clc.context import NO_VALUE
 from clsim.clc.expressions import Expressions
-from clsim.clc.symbols import FunctionSymbol, NoValue, RecordValue
-from clsim.clc.types import BOOL, FLOAT, INT, UINT, Record, Scalar, Type, Void
+from clsim.clc.symbols import FunctionSymbol, NoValue, OverloadSet, RecordValue
+from clsim.clc.types import BOOL, FLOAT, INT, UINT, Array, Pointer, Record, Scalar, Type, Void
 from clsim.clc.values import c_type
 
 _COMPARISONS = {
@@ -38,7 +48,11 @@ class Calls(Expressions):
         if isinstance(symbol, FunctionSymbol):
             return self.user_call(symbol, node, wanted)
         name = callee.name
-        if symbol is not None:
+        if isinstance(symbol, OverloadSet):
+            chosen = self.choose_overload(symbol, node)
+            if chosen is not None:
+                return self.user_call(chosen, node, wanted)
+        elif symbol is not None:
             type_ = getattr(symbol, "type", INT)
             self.fail(node.pos, f"called object type '{type_}' is not a function or function pointer")
         if name in TABLE and not (name == "ctz" and self.standard < (2, 0)):
@@ -53,6 +67,42 @@ class Calls(Expressions):
         return self.fail(node.pos, f"implicit declaration of function '{name}' is invalid in OpenCL")
 
     # ------------------------------------------------------------ the program's functions
+
+    def choose_overload(self, functions: OverloadSet, node: ast.Call) -> FunctionSymbol | None:
+        """The member that fits the arguments best; None where only a built-in of the name can."""
+        types = tuple(self.type_of_argument(argument) for argument in node.args)
+        ranked = [
+            (tuple(map(_rank, types, member.parameters)), member)
+            for member in functions.members
+            if len(member.parameters) == len(types)
+        ]
+        fitting = [(ranks, member) for ranks, member in ranked if -1 not in ranks]
+        best = [m for r, m in fitting if not any(better(other, r) for other, _ in fitting)]
+        exact = any(not any(ranks) for ranks, _ in fitting)
+        if functions.name in TABLE and not exact:
+            # The built-in functions of this name are overloads as well.
+            return None
+        if len(best) == 1:
+            return best[0]
+        listed = ", ".join(f"'{t}'" for t in types)
+        if fitting:
+            self.fail(node.pos, f"call to '{functions.name}' is ambiguous (arguments {listed})")
+        return self.fail(
+            node.pos,
+            f"no matching function for call to '{functions.name}' (arguments {listed})",
+            (functions.pos, f"'{functions.name}' declared here"),
+        )
+
+    def type_of_argument(self, node: ast.Expression) -> Type:
+        """The type an argument has once an array has become a pointer; nothing is done."""
+        type_ = self.type_of_expression(node)
+        if isinstance(type_, Array):
+            outer, self.out = self.out, []
+            memories = len(self.state.memories)
+            type_ = self.rvalue(node).type
+            self.out = outer
+            del self.state.memories[memories:]
+        return type_
 
     def user_call(
         self, symbol: FunctionSymbol, node: ast.Call, wanted: bool
@@ -156,3 +206,14 @@ class Calls(Expressions):
             compared = BOOL if isinstance(result, Scalar) else result
             return ir.Compare(_COMPARISONS[name], compared, args[0], args[1])
         return ir.Builtin(name, result, tuple(args), loc)
+
+
+def _rank(argument: Type, parameter: Type) -> int:
+    """How well an argument fits a parameter of a function of the program; -1 if not at all."""
+    if not isinstance(parameter, Pointer) or not isinstance(argument, Pointer):
+        return rank(argument, parameter)
+    if argument.space is not parameter.space or (argument.const and not parameter.const):
+        return -1
+    if argument.pointee == parameter.pointee:
+        return int(argument.const != parameter.const)
+    return 2 if isinstance(parameter.pointee, Void) else -1

@@ -18,7 +18,6 @@ from clsim.clc.predefined import predefined
 from clsim.clc.preprocessor import Preprocessor, Reader
 from clsim.clc.recursion import deep_recursion
 from clsim.clc.source import Sources
-from clsim.clc.symbols import FunctionSymbol
 from clsim.clc.target import Target
 
 MAIN_FILE = "program.cl"
@@ -111,7 +110,7 @@ def _compile(
     lowering.check_calls()
     if diagnostics.errors:
         return None
-    places = {s.name: s.pos for s in lowering.names.values() if isinstance(s, FunctionSymbol)}
+    places = {name: f.pos for name, f in lowering.defined.items()}
     order = call_order(lowering.functions, diagnostics, places)
     if diagnostics.errors:
         return None

@@ -39,6 +39,7 @@ class Context:
         self.names = self.scopes.names
         self.out: list[ir.Statement] = []
         self.functions: dict[str, ir.Function] = {}
+        self.defined: dict[str, FunctionSymbol] = {}
         self.constants: list[ir.Memory] = []
         self.strings: dict[bytes, ir.Memory] = {}
         self.state = FunctionState(FunctionSymbol("", VOID, (), False, -1), set())

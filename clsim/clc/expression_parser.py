@@ -91,6 +91,9 @@ class ExpressionParser:
     def initialiser_list(self) -> ast.InitList:
         raise NotImplementedError
 
+    def compound(self) -> ast.Compound:
+        raise NotImplementedError
+
     # ------------------------------------------------------------ expressions
 
     def expression(self) -> ast.Expression:
@@ -156,8 +159,9 @@ class ExpressionParser:
             else:
                 self.i = i + 1
                 if self.spellings[self.i] == "{":
-                    self.fail("a statement expression is not supported by clsim yet")
-                out = self.expression()
+                    out = ast.StatementExpression(pos, self.compound())
+                else:
+                    out = self.expression()
                 self.expect(")")
                 out = self.postfix(out)
             self.nesting -= 1

@@ -14,6 +14,7 @@ from clsim.clc import constants, ir
 from clsim.clc import syntax as ast
 from clsim.clc.casts import incompatible
 from clsim.clc.choices import Choices
+from clsim.clc.context import NO_VALUE
 from clsim.clc.lexer import BadLiteral, character, number
 from clsim.clc.rules import compared, pointer, promote
 from clsim.clc.symbols import (
@@ -369,6 +370,25 @@ class Expressions(Choices):
         self.effect(node.a)
         return self.any_value(node.b)
 
+    def statement(self, node: ast.Statement | ast.Declaration) -> None:
+        raise NotImplementedError
+
+    def statement_value(self, node: ast.StatementExpression) -> ir.Expr | RecordValue | NoValue:
+        """The value of the last statement of a block, held beyond the block's end."""
+        self.scopes.open()
+        try:
+            for item in node.body.items[:-1]:
+                self.statement(item)
+            last = node.body.items[-1] if node.body.items else None
+            if not isinstance(last, ast.ExpressionStatement):
+                if last is not None:
+                    self.statement(last)
+                return NO_VALUE
+            value = self.any_value(last.a)
+            return value if isinstance(value, (RecordValue, NoValue, ir.Const)) else self.keep(value)
+        finally:
+            self.scopes.close()
+
     # ------------------------------------------------------------ assignment
 
     def assign_value(self, node: ast.Assign) -> ir.Expr | RecordValue:
@@ -436,4 +456,5 @@ Expressions._rules = {
     ast.Index: Expressions.index_value,
     ast.Member: Expressions.member_value,
     ast.SizeOf: Expressions.size_of,
+    ast.StatementExpression: Expressions.statement_value,
 }

@@ -7,7 +7,7 @@ from clsim.clc import syntax as ast
 from clsim.clc.diagnostics import Problem
 from clsim.clc.rules import holds_pointer, pointer
 from clsim.clc.statements import Statements
-from clsim.clc.symbols import FunctionState, FunctionSymbol, Qualified, Variable
+from clsim.clc.symbols import FunctionState, FunctionSymbol, OverloadSet, Qualified, Symbol, Variable
 from clsim.clc.types import BOOL, HALF, VOID, Array, Opaque, Pointer, Record, Space, Type, Vector, Void
 from clsim.clc.words import ACCESS, COMBINATIONS
 
@@ -81,8 +81,7 @@ class Functions(Statements):
             if name == "printf":
                 return FunctionSymbol(name, VOID, (), False, pos), []
             self.fail(pos, "variadic functions are not allowed in OpenCL C")
-        if any(a.name == "overloadable" for a in specifiers.attributes + declarator.attributes):
-            self.not_yet(pos, "attribute 'overloadable' is")
+        overloadable = any(a.name == "overloadable" for a in specifiers.attributes + declarator.attributes)
         result = self.result_type(base, declarator, part)
         is_kernel = "kernel" in specifiers.qualifiers
         parameters = [(self.parameter_type(s, d), s, d) for s, d in part.parameters]
@@ -90,7 +89,9 @@ class Functions(Statements):
             self.check_kernel(name, result, parameters, pos)
         types = tuple(q.type for q, _, _ in parameters)
         symbol = FunctionSymbol(name, result, types, is_kernel, pos)
-        old = self.scopes.names.get(name)
+        old: Symbol | None = self.scopes.names.get(name)
+        if overloadable or isinstance(old, OverloadSet):
+            return self.overload(symbol, old), parameters
         if old is not None:
             if not isinstance(old, FunctionSymbol):
                 self.fail(
@@ -105,6 +106,30 @@ class Functions(Statements):
             self.warn(pos, "a function called 'main' has no meaning in OpenCL C")
         self.scopes.declare(name, symbol)
         return symbol, parameters
+
+    def overload(self, symbol: FunctionSymbol, old: Symbol | None) -> FunctionSymbol:
+        """Enter one of several functions of a name; in the IR each has a name of its own."""
+        if old is None:
+            old = OverloadSet(symbol.name, symbol.pos)
+            self.scopes.declare(symbol.name, old)
+        if not isinstance(old, OverloadSet) or symbol.is_kernel:
+            self.fail(
+                symbol.pos, f"redefinition of '{symbol.name}' must have the 'overloadable' attribute",
+                (old.pos, "previous declaration is here"),
+            )  # fmt: skip
+        for known in old.members:
+            if known.parameters == symbol.parameters:
+                if known.result != symbol.result:
+                    self.fail(symbol.pos, f"conflicting types for '{symbol.name}'")
+                return known
+        number = len(old.members)
+        while f"{symbol.name}_{number}" in self.scopes.names:
+            number += 1
+        symbol.name = f"{symbol.name}_{number}"
+        # Nothing else of the program may take the name that the member has in the IR.
+        self.scopes.declare(symbol.name, symbol)
+        old.members.append(symbol)
+        return symbol
 
     def result_type(self, base: Qualified, declarator: ast.Declarator, part: ast.FunctionPart) -> Type:
         bare = ast.Declarator(declarator.pos, "", declarator.pointers)
@@ -205,6 +230,7 @@ class Functions(Statements):
                 (symbol.pos, "previous definition is here"),
             )  # fmt: skip
         symbol.defined = True
+        self.defined[symbol.name] = symbol
         symbol.pos = node.declarator.pos
         self.state = FunctionState(symbol, node.taken, node.subscripted)
         self.out = []

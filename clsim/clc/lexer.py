@@ -13,7 +13,7 @@ from clsim.clc.source import Text
 
 _TOKEN = re.compile(
     r"""((?:[ \t\n\f\v]+|//[^\n]*|/\*[\s\S]*?\*/)*)
-    ([A-Za-z_$][A-Za-z0-9_$]*
+    ([A-Za-z_][A-Za-z0-9_]*
     |\.?[0-9](?:[eEpP][+-]|[A-Za-z0-9_.])*
     |"(?:[^"\\\n]|\\.)*"
     |'(?:[^'\\\n]|\\.)*'
@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _BLOCK_COMMENT = re.compile(r"/\*[\s\S]*?\*/")
-NAME_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_$")
+NAME_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
 DIGITS = frozenset("0123456789")
 
 END = ""

@@ -22,6 +22,7 @@ from clsim.clc.types import (
     FLOAT,
     HALF,
     INT,
+    LONG,
     SCALARS,
     UCHAR,
     UINT,
@@ -265,6 +266,10 @@ class SpecialCalls(AtomicCalls):
         for value, argument in zip(args, node.args, strict=True):
             self.implicit(value, UINT, argument.pos, "pass")
 
+    def expect(self, node: ast.Call) -> ir.Expr:
+        """`__builtin_expect`, a hint of clang's: its first argument as a long."""
+        return self.implicit(self.arguments(node, 2)[0], LONG, node.pos, "pass")
+
     # ------------------------------------------------------------ copies
 
     def prefetch(self, node: ast.Call) -> NoValue:
@@ -384,6 +389,7 @@ class SpecialCalls(AtomicCalls):
 _RULES: dict[str, Callable[[SpecialCalls, ast.Call], ir.Expr | NoValue]] = {
     "shuffle": SpecialCalls.shuffle,
     "shuffle2": SpecialCalls.shuffle2,
+    "__builtin_expect": SpecialCalls.expect,
     "barrier": SpecialCalls.barrier,
     "mem_fence": SpecialCalls.fence,
     "read_mem_fence": SpecialCalls.fence,

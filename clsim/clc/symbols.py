@@ -66,7 +66,16 @@ class FunctionSymbol:
     record_result: Record | None = None
 
 
-Symbol: TypeAlias = "Variable | TypedefName | EnumConstant | FunctionSymbol"
+@dataclass(eq=False, slots=True)
+class OverloadSet:
+    """Functions of one name, declared with the attribute `overloadable`."""
+
+    name: str
+    pos: int
+    members: list[FunctionSymbol] = field(default_factory=list)
+
+
+Symbol: TypeAlias = "Variable | TypedefName | EnumConstant | FunctionSymbol | OverloadSet"
 
 
 class Scopes:

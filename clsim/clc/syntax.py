@@ -153,9 +153,17 @@ class InitList:
     items: list[tuple[list[str | Expression], Expression | InitList]]
 
 
+@dataclass(eq=False, slots=True)
+class StatementExpression:
+    """`({ ...; value; })`, an extension of clang's."""
+
+    pos: int
+    body: Compound
+
+
 Expression: TypeAlias = (
     "Name | Number | Character | String | Unary | PostStep | Binary | Assign | Conditional | Comma | Cast"
-    " | VectorLiteral | CompoundLiteral | Call | Index | Member | SizeOf"
+    " | VectorLiteral | CompoundLiteral | Call | Index | Member | SizeOf | StatementExpression"
 )
 
 # ---------------------------------------------------------------- declarations

@@ -29,7 +29,7 @@ from clsim.clc.words import OPAQUES, WIDTHS
 
 _MAX_SIZE = 1 << 40
 _MAX_DEPTH = 64
-_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z|\(anonymous\)\Z|\Z")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z|\(anonymous\)\Z|\Z")
 _SPACES = {space.value: space for space in Space}
 
 

@@ -14,6 +14,7 @@ from clsim.clc.types import (
     Kind,
     Pointer,
     Scalar,
+    Space,
     Type,
     Vector,
     Void,
@@ -162,6 +163,8 @@ class Values(TypeNames):
             self.fail(pos, _PHRASES[how].format(to=to, of=c_type(value)))
         if of.space is not to.space:
             if how in ("pass", "assign", "initialise", "return"):
+                if self.standard >= (2, 0) and to.space is Space.PRIVATE:
+                    self.not_yet(pos, f"{phrase}: a pointer to the generic address space is")
                 self.fail(pos, f"{phrase} changes address space of pointer")
         elif not same_pointee(of.pointee, to.pointee):
             if isinstance(of.pointee, Pointer) and isinstance(to.pointee, Pointer):

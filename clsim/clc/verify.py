@@ -38,8 +38,8 @@ from clsim.clc.walk import blocks, expressions, operands
 from clsim.clc.words import WIDTHS
 
 MAX_BYTES = 1 << 40
-_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
-_TYPE_NAME = re.compile(r"[A-Za-z0-9_$ *()]*\Z")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_TYPE_NAME = re.compile(r"[A-Za-z0-9_ *()]*\Z")
 _ROUNDINGS = frozenset({"", "rte", "rtz", "rtp", "rtn"})
 _INTEGER_OPS = frozenset({"rem", "shl", "shr", "and", "or", "xor"})
 _OPS = _INTEGER_OPS | {"add", "sub", "mul", "div"}

@@ -113,6 +113,33 @@ def test_a_function_of_the_program_may_bear_a_built_in_functions_name() -> None:
     assert "mix" in module.functions
 
 
+OVERLOADS = """
+typedef struct {float r, i;} C;
+float __attribute__((overloadable)) sq(float x);
+float __attribute__((overloadable)) sq(float x) {return x * x;}
+C __attribute__((overloadable)) sq(C x) {return x;}
+int __attribute__((overloadable)) sq(int x) {return x * x;}
+float __attribute__((overloadable)) sq(global float *p) {return sq(*p);}
+C __attribute__((overloadable)) max(C a, C b) {return a.r > b.r ? a : b;}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        ("n = sq(3); n = sq((char)3); g[0] = sq(1.5f); g[0] = sq(g);", ""),
+        ("C c = {1, 2}; c = sq(c); c = max(c, c); n = max(1, 2); g[0] = max(1.0f, g[0]);", ""),
+        ("sq(n, n);", "no matching function for call to 'sq' (arguments 'int', 'int')"),
+        ("sq(1u);", "call to 'sq' is ambiguous (arguments 'uint')"),
+        ("sq(ip);", "no matching function for call to 'sq' (arguments '__global int *')"),
+    ],
+)
+def test_functions_of_the_program_may_be_overloaded(call: str, error: str) -> None:
+    assert (
+        error_of(OVERLOADS + "kernel void k(global float *g, global int *ip, int n) {" + call + "}") == error
+    )
+
+
 TYPES = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double")
 
 

@@ -33,7 +33,9 @@ def test_every_kernel_of_a_network_compiles_for_a_plain_device(network: Path) ->
 
 
 @pytest.mark.parametrize("network", FIXTURES, ids=lambda path: path.stem)
-def test_a_kernel_of_a_network_writes_some_argument_and_never_one_that_it_declares_const(network: Path) -> None:
+def test_a_kernel_of_a_network_writes_some_argument_and_never_one_that_it_declares_const(
+    network: Path,
+) -> None:
     for name, source in kernels(network).items():
         parameters = module_of(source, target=PLAIN).functions[name].parameters
         written = [p for p in parameters if p.may_write]
