@@ -226,8 +226,7 @@ class Emitter(MemoryEmitter):
         """The text of a value whose use is released later."""
         if node.op in ("const", "undef"):
             return self.typed(node if node.op == "const" else self.b.zero(node.code))
-        if node not in self.names and self.leaf(node) is None:
-            self.set(node)
+        self.settle(node)
         name = self.names.get(node) or self.leaf(node)
         assert name is not None
         if node.axes or node.code[0] in "f?":

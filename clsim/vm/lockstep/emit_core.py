@@ -191,9 +191,13 @@ class Core:
 
     def name(self, node: Node) -> str:
         """Like `use`, but the text is a literal or a variable, so that it may stand twice."""
+        self.settle(node)
+        return self.use(node)
+
+    def settle(self, node: Node) -> None:
+        """See that a value has a variable or is a literal, without using it."""
         if node.op not in ("const", "undef") and node not in self.names and self.leaf(node) is None:
             self.set(node)
-        return self.use(node)
 
     def set(self, node: Node) -> str:
         """Write the statement that gives a floating node its variable, in its home block."""

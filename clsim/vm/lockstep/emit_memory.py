@@ -187,7 +187,7 @@ class MemoryEmitter(ExpressionEmitter):
         self.close()
 
     def _typed_name(self, node: Node) -> str:
-        self.name(node) if node.op not in ("const", "undef") and node not in self.names else None
+        self.settle(node)
         return self.typed(node)
 
     def _reduced_mask(self, item: Store, plan: Plan, block: Block, mask: str) -> str:
