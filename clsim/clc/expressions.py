@@ -12,8 +12,7 @@ from typing import ClassVar
 
 from clsim.clc import constants, ir
 from clsim.clc import syntax as ast
-from clsim.clc.casts import incompatible
-from clsim.clc.choices import Choices
+from clsim.clc.assignments import Assignments
 from clsim.clc.context import NO_VALUE
 from clsim.clc.lexer import BadLiteral, character, number
 from clsim.clc.rules import compared, pointer, promote
@@ -24,7 +23,6 @@ from clsim.clc.symbols import (
     MemoryPlace,
     NoValue,
     RecordValue,
-    RegisterPlace,
     Variable,
 )  # fmt: skip
 from clsim.clc.types import (
@@ -35,7 +33,6 @@ from clsim.clc.types import (
     Array,
     Kind,
     Pointer,
-    Record,
     Scalar,
     Type,
     Vector,
@@ -47,7 +44,7 @@ _SPINE = 60
 """Operators in a chain after which a temporary cuts it, so that expression trees stay shallow."""
 
 
-class Expressions(Choices):
+class Expressions(Assignments):
     """Values of expressions."""
 
     _rules: ClassVar[dict[type, Callable[..., ir.Expr | RecordValue | NoValue]]] = {}
@@ -272,42 +269,6 @@ class Expressions(Choices):
         assert isinstance(of, Pointer)
         return self.retype(place.pointer, pointer(place.type, of.space, place.const, place.volatile))
 
-    def step(self, target: ast.Expression, op: str, pos: int) -> ir.Expr:
-        """Add or subtract one; the new value."""
-        place = self.place(target)
-        self.check_assignable(place, pos)
-        if isinstance(place, MemoryPlace):
-            place.pointer = self.settled(place.pointer)
-        old = self.must_be_value(self.load(place, pos), pos)
-        return self.stepped(place, old, op, pos)
-
-    def stepped(
-        self, place: RegisterPlace | MemoryPlace | ComponentPlace, old: ir.Expr, op: str, pos: int
-    ) -> ir.Expr:
-        type_ = place.type
-        is_float_vector = isinstance(type_, Vector) and not type_.elem.is_integer
-        if is_float_vector or not isinstance(type_, (Scalar, Pointer, Vector)):
-            self.fail(pos, f"cannot {'increment' if op == '++' else 'decrement'} value of type '{type_}'")
-        one: ir.Expr = ir.Const(INT, 1)
-        if isinstance(type_, Vector):
-            one = self.convert(one, type_)
-        new = self.convert(self.operate(op[0], old, one, pos), type_)
-        if isinstance(place, RegisterPlace):
-            self.store(place, new, pos)
-            return ir.Read(place.var, type_)
-        kept = self.keep(new)
-        self.store(place, kept, pos)
-        return ir.Read(kept.var, kept.type)
-
-    def post_step(self, node: ast.PostStep) -> ir.Expr:
-        place = self.place(node.a)
-        self.check_assignable(place, node.pos)
-        if isinstance(place, MemoryPlace):
-            place.pointer = self.settled(place.pointer)
-        old = self.keep(self.must_be_value(self.load(place, node.pos), node.pos))
-        self.stepped(place, old, node.op, node.pos)
-        return ir.Read(old.var, old.type)
-
     # ------------------------------------------------------------ binary
 
     def binary_value(self, node: ast.Binary) -> ir.Expr:
@@ -388,54 +349,6 @@ class Expressions(Choices):
             return value if isinstance(value, (RecordValue, NoValue, ir.Const)) else self.keep(value)
         finally:
             self.scopes.close()
-
-    # ------------------------------------------------------------ assignment
-
-    def assign_value(self, node: ast.Assign) -> ir.Expr | RecordValue:
-        value = self.assign(node, True)
-        assert value is not None
-        return value
-
-    def assign(self, node: ast.Assign, wanted: bool) -> ir.Expr | RecordValue | None:
-        """Carry out an assignment; its value, if that is wanted."""
-        place = self.place(node.a)
-        self.check_assignable(place, node.pos)
-        if isinstance(place.type, Record):
-            return self.assign_record(node, place)
-        if node.op:
-            if isinstance(place, MemoryPlace):
-                place.pointer = self.settled(place.pointer)
-            elif isinstance(place, ComponentPlace) and isinstance(place.base, MemoryPlace):
-                place.base.pointer = self.settled(place.base.pointer)
-            right = self.rvalue(node.b)
-            left = self.must_be_value(self.load(place, node.pos), node.pos)
-            value = self.operate(node.op, left, right, node.pos)
-            if isinstance(value.type, Vector) and isinstance(place.type, Scalar):
-                self.fail(node.pos, incompatible(place.type, value))
-        else:
-            value = self.rvalue(node.b)
-        value = self.implicit(value, place.type, node.pos, "assign")
-        if not wanted:
-            self.store(place, value, node.pos)
-            return None
-        if isinstance(place, RegisterPlace):
-            self.store(place, value, node.pos)
-            return ir.Read(place.var, place.type)
-        if not isinstance(value, ir.Const):
-            value = self.keep(value)
-        self.store(place, value, node.pos)
-        return value
-
-    def assign_record(
-        self, node: ast.Assign, place: RegisterPlace | MemoryPlace | ComponentPlace
-    ) -> RecordValue:
-        value = self.any_value(node.b)
-        if node.op or not isinstance(value, RecordValue) or value.type is not place.type:
-            of = value.type
-            self.fail(node.pos, f"assigning to '{place.type}' from incompatible type '{of}'")
-        assert isinstance(place, MemoryPlace)
-        self.copy_record(place.pointer, value, node.pos)
-        return RecordValue(value.type, place.pointer)
 
 
 Expressions._rules = {
