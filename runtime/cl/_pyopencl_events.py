@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
@@ -27,41 +28,41 @@ _END = cl.profiling_info.END
 
 
 class PendingTransfers:
-    """Keeps pyopencl's events of host transfers, and so the host memory they use, until complete.
+    """Keeps pyopencl's events, and with them the host memory that their commands use, until complete.
 
-    Such an event waits for its command when it is destroyed, with the interpreter locked: destroyed too
-    early it stalls or, where the command waits for this very program, hangs it. So they are kept here and
-    destroyed once complete: those at the front when another comes, all when a queue was finished or an
-    event waited for, and when many have gathered.
+    The event of a host transfer waits for its command when it is destroyed, with the interpreter locked:
+    destroyed too early it stalls or, where the command waits for this very program, hangs it. So they are
+    kept here and destroyed once complete: those at the front when another comes, all when a queue was
+    finished or an event waited for, and when many have gathered.
     """
 
     def __init__(self, sweep_at: int = 64) -> None:
-        self._kept: deque[Any] = deque()
+        self._kept: deque[tuple[Any, object]] = deque()
         self._lock = threading.Lock()
         self._least_sweep = self._sweep_at = sweep_at
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def keep(self, event: Any) -> None:
-        """Takes over the event of a transfer that may not be complete."""
+    def keep(self, event: Any, memory: object = None) -> None:
+        """Takes over an event whose command may not be complete, and memory that is to live as long."""
         over = []
         with self._lock:
-            while self._kept and _is_over(self._kept[0]):
+            while self._kept and _is_over(self._kept[0][0]):
                 over.append(self._kept.popleft())
-            self._kept.append(event)
+            self._kept.append((event, memory))
             sweep = len(self._kept) >= self._sweep_at
         over.clear()  # outside of the lock: what owns the host memory may do anything when it goes
         if sweep:
             self.reap()
 
     def reap(self) -> None:
-        """Destroys the events of all transfers that are complete."""
+        """Destroys all events that are complete."""
         if not self._kept:
             return
         with self._lock:
             events, self._kept = self._kept, deque()
-        waiting = [event for event in events if not _is_over(event)]
+        waiting = [kept for kept in events if not _is_over(kept[0])]
         with self._lock:
             self._kept.extendleft(reversed(waiting))
             # Twice what cannot go yet: a sweep costs a look at each, which so is paid by those that came.
@@ -70,8 +71,8 @@ class PendingTransfers:
     def abandon(self) -> None:
         """Keeps for good what is not complete, so that the process can end without waiting for it."""
         self.reap()
-        for event in self._kept:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(event))
+        for kept in self._kept:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
 
 
 def _is_over(event: Any) -> bool:
@@ -80,6 +81,23 @@ def _is_over(event: Any) -> bool:
 
 PENDING_TRANSFERS = PendingTransfers()
 atexit.register(PENDING_TRANSFERS.abandon)
+
+
+LIVE_QUEUES: weakref.WeakSet[Queue] = weakref.WeakSet()
+"""The queues that are not released."""
+
+
+def markers_of(context: int) -> list[Any]:
+    """Markers after everything that is enqueued now, one on each live queue of the context of that handle."""
+    markers = []
+    for queue in list(LIVE_QUEUES):
+        try:
+            raw = queue.live("clEnqueueMarkerWithWaitList")
+            if raw.get_info(cl.command_queue_info.CONTEXT).int_ptr == context:
+                markers.append(cl._cl._enqueue_marker_with_wait_list(raw, None))
+        except (CLError, cl.Error):
+            continue  # released meanwhile, or broken: nothing more will run on it
+    return markers
 
 
 def plain_event(event: Any) -> Any:

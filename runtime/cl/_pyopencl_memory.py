@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pyopencl as cl
 
 from runtime.cl import interface
 from runtime.cl._pyopencl_base import Owned, calling, wait_list
-from runtime.cl._pyopencl_events import Event
+from runtime.cl._pyopencl_events import PENDING_TRANSFERS, Event, markers_of
 from runtime.cl._wrapper import at_least, host_view
 from runtime.cl.codes import ErrorCode, MapFlags, MemFlags
 from runtime.cl.interface import CLError
@@ -35,11 +36,12 @@ class Life:
     A kernel does not keep its arguments alive, and a driver that is given a dead one may crash.
     """
 
-    __slots__ = ("__weakref__", "host", "size", "users", "wrappers")
+    __slots__ = ("__weakref__", "context", "host", "size", "users", "wrappers")
 
-    def __init__(self, size: int, host: memoryview | None) -> None:
+    def __init__(self, size: int, host: memoryview | None, context: int) -> None:
         self.size = size
         self.host = host  # with USE_HOST_PTR: the memory that the buffer lives in
+        self.context = context  # its handle
         self.wrappers = 0
         self.users: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -49,7 +51,11 @@ class Life:
         if not self.wrappers:
             for user in list(self.users):
                 user.argument_released(self.size)
-            self.host = None
+            if self.host is not None:
+                # Commands in flight may still use it, and the implementation does not tell when they end.
+                for marker in markers_of(self.context):
+                    PENDING_TRANSFERS.keep(marker, self.host)
+                self.host = None
 
     def add_user(self, user: ArgumentUser) -> None:
         self.users.add(user)
@@ -81,8 +87,8 @@ class Buffer(Owned, interface.Buffer):
         self._raw.release()  # also where somebody else still holds pyopencl's object
         super().release()
 
-    def __del__(self) -> None:
-        if self._raw is not None:
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if self._raw is not None and not is_finalizing():
             self.life.drop()
 
     @property
@@ -100,7 +106,7 @@ class Buffer(Owned, interface.Buffer):
         at_least(size, 1, "the size", routine, ErrorCode.CL_INVALID_BUFFER_SIZE)
         with calling(routine, lambda: f"bytes {origin} to {origin + size} of {self.size}"):
             raw = self.live(routine).get_sub_region(origin, size, int(flags or 0))
-        return Buffer(raw, Life(size, self.life.host))
+        return Buffer(raw, Life(size, self.life.host, self.life.context))
 
 
 def create_buffer(context: Any, size: int, flags: MemFlags, host: HostMemory | None) -> Buffer:
@@ -118,7 +124,8 @@ def create_buffer(context: Any, size: int, flags: MemFlags, host: HostMemory | N
             raise CLError(ErrorCode.CL_INVALID_HOST_PTR, routine, reason)
     with calling(routine, lambda: f"{size} bytes with flags {flags!r}"):
         raw = cl.Buffer(context, int(flags), size, view)
-    return Buffer(raw, Life(size, view if flags & MemFlags.USE_HOST_PTR else None))
+    kept = view if flags & MemFlags.USE_HOST_PTR else None
+    return Buffer(raw, Life(size, kept, context.int_ptr))
 
 
 class MappedMemory(interface.MappedMemory):

@@ -10,7 +10,7 @@ import pyopencl as cl
 
 from runtime.cl import interface
 from runtime.cl._pyopencl_base import Owned, calling, wait_list
-from runtime.cl._pyopencl_events import PENDING_TRANSFERS, Event, plain_event
+from runtime.cl._pyopencl_events import LIVE_QUEUES, PENDING_TRANSFERS, Event, plain_event
 from runtime.cl._pyopencl_launch import (
     LAUNCH,
     Binding,
@@ -56,6 +56,7 @@ class Queue(Owned, interface.Queue):
         self._profiling = bool(properties & _PROFILING)
         self._out_of_order = bool(properties & _OUT_OF_ORDER)
         self._bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
+        LIVE_QUEUES.add(self)
 
     @classmethod
     def borrow(cls, raw: Any) -> Queue:
@@ -74,6 +75,7 @@ class Queue(Owned, interface.Queue):
         for binding in list(self._bindings):
             binding.invalidate(ErrorCode.CL_INVALID_COMMAND_QUEUE, "the queue of this binding was released")
         PENDING_TRANSFERS.reap()
+        LIVE_QUEUES.discard(self)
         super().release()
         self._context = None
 

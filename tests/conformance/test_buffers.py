@@ -231,11 +231,33 @@ def test_a_buffer_keeps_the_host_memory_that_it_lives_in(context: Context, queue
     gc.collect()
     assert alive() is not None
     assert read_ints(queue, data) == list(range(8))
-    queue.finish()
     data.release()
     del data
-    gc.collect()
+    queue.finish()
     queue.flush()
+    gc.collect()
+    assert alive() is None
+
+
+def test_host_memory_outlives_a_released_buffer_that_a_command_still_uses(
+    context: Context, queue: Queue, gate: Gate
+) -> None:
+    memory = Host("i", range(1000))
+    alive = weakref.ref(memory)
+    source = context.create_buffer(4000, MemFlags.READ_WRITE | MemFlags.USE_HOST_PTR, memory)
+    target = int_buffer(context, [0] * 1000)
+    queue.enqueue_marker([gate.event])
+    queue.enqueue_copy(source, target)
+    queue.flush()
+    source.release()
+    del source, memory
+    gc.collect()
+    assert alive() is not None
+    gate.open()
+    assert read_ints(queue, target) == list(range(1000))
+    queue.finish()
+    queue.flush()
+    gc.collect()
     assert alive() is None
 
 
