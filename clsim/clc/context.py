@@ -60,9 +60,6 @@ class Context:
 
     # ------------------------------------------------------------ writing statements
 
-    def emit(self, statement: ir.Statement) -> None:
-        self.out.append(statement)
-
     def temporary(self, type_: Type) -> ir.Var:
         """A fresh register, declared here."""
         self.state.temporaries += 1

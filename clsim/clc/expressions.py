@@ -27,6 +27,7 @@ from clsim.clc.symbols import (
 )  # fmt: skip
 from clsim.clc.types import (
     BOOL,
+    CHAR,
     INT,
     SCALARS,
     ULONG,
@@ -197,9 +198,7 @@ class Expressions(Assignments):
         if isinstance(what, ast.TypeName):
             type_ = self.qualified(what).type
         elif isinstance(what, ast.String):
-            type_ = Array(INT, 0)
-            if node.operator == "sizeof":
-                return ir.Const(ULONG, len(what.data) + 1)
+            type_ = Array(CHAR, len(what.data) + 1)
         else:
             type_ = self.type_of_expression(what)
         if isinstance(type_, Void) and node.operator != "vec_step":

@@ -58,7 +58,7 @@ class LocalDeclarations(Initialisers):
                     declarator.pos, f"redefinition of '{name}'", (old.pos, "previous definition is here")
                 )
             return
-        self.scopes.declare(name, TypedefName(meaning, declarator.pos, name))
+        self.scopes.declare(name, TypedefName(meaning, declarator.pos))
 
     def local_variable(self, base: Qualified, declarator: ast.Declarator, specifiers: ast.Specifiers) -> None:
         declared = self.declared(base, declarator)

@@ -68,14 +68,6 @@ def pointer(pointee: Type, space: Space, const: bool = False, volatile: bool = F
     return Pointer(pointee, space, const, volatile)
 
 
-def element(type_: Scalar | Vector) -> Scalar:
-    return type_.elem if isinstance(type_, Vector) else type_
-
-
-def width(type_: Scalar | Vector) -> int:
-    return type_.width if isinstance(type_, Vector) else 1
-
-
 def shaped(elem: Scalar, count: int) -> Scalar | Vector:
     """`elem` itself for a count of 1, else the vector."""
     return elem if count == 1 else vector(elem, count)

@@ -95,9 +95,6 @@ class Sources:
         self._start_segment(entry, entry.base, self._file(name, entry.original), 0)
         return entry
 
-    def resume(self, text: Text, pos: int, index_and_delta: tuple[int, int]) -> None:
-        self._start_segment(text, pos, *index_and_delta)
-
     def rename(self, text: Text, pos: int, physical_line: int, line: int, name: str | None) -> None:
         """From `pos` on, `physical_line` is called `line`, and the file `name` if that is given (`#line`)."""
         if name is None:

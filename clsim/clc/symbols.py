@@ -43,7 +43,6 @@ class TypedefName:
 
     meaning: Qualified
     pos: int
-    spelling: str = ""
 
 
 @dataclass(eq=False, slots=True)
@@ -63,7 +62,6 @@ class FunctionSymbol:
     pos: int
     defined: bool = False
     called_at: int = -1
-    record_result: Record | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -30,10 +30,6 @@ class Target:
     def has_half(self) -> bool:
         return "cl_khr_fp16" in self.extensions
 
-    @property
-    def has_long_atomics(self) -> bool:
-        return "cl_khr_int64_base_atomics" in self.extensions
-
     def accepts(self, version: tuple[int, int]) -> bool:
         """Whether `-cl-std` may name this version of OpenCL C."""
         if version == (3, 0):

@@ -98,7 +98,6 @@ QUALIFIERS = {
     "static": "static", "extern": "extern", "typedef": "typedef", "register": "register", "auto": "auto",
     **ACCESS,
 }  # fmt: skip
-STORAGE = frozenset({"static", "extern", "typedef", "register", "auto"})
 TYPEOF = frozenset({"typeof", "__typeof", "__typeof__"})
 
 RESERVED = {
