@@ -6,13 +6,16 @@ against this file runs unchanged on either. What it promises:
 - **One reference a wrapper.** Every object here owns exactly one reference of the implementation's object.
   `release()` gives it up now; `retain()` returns a second wrapper with a reference of its own, for another
   holder. Using a released wrapper raises `CLError` with the code of its type. Leaving a `with` block
-  releases. What was forgotten is released when it is collected (the simulator reports it).
+  releases. What was forgotten is released when it is collected (the simulator reports it). Only the
+  wrappers that `Queue.context`, `Event.queue` and `Kernel.program` give are *borrowed*: they own nothing
+  and cannot be released; `retain()` one to keep it.
 - **No event unless asked.** An `enqueue_*` method returns an `Event` with `want_event=True`, else None, and
   then nothing is kept: neither here nor by the implementation.
 - **One error type.** `CLError(code, routine, reason)`, with the same codes from every implementation.
   Where a call has several faults, any code whose condition holds may come.
-- **Host memory** is anything with the buffer protocol, C-contiguous. A transfer that does not block keeps
-  it alive until the command is complete.
+- **Host memory** is anything with the buffer protocol, C-contiguous; BufferError where it is not, or where
+  it is to be written and cannot. A transfer that does not block keeps it alive until the command is
+  complete. Objects of another implementation, and None among events, are a TypeError.
 - **Sizes are bytes, times are nanoseconds** of the device's clock.
 
 Threads: every method may be called from several threads at once, except on a `Kernel` (and on a `Binding`
@@ -323,9 +326,9 @@ class Context(CLObject):
         """A buffer of `size` bytes (section 5.2.1).
 
         With USE_HOST_PTR or COPY_HOST_PTR `host` must hold at least `size` bytes; with USE_HOST_PTR it is
-        kept alive as long as the buffer. Raises CL_INVALID_BUFFER_SIZE for size 0 or over
-        `max_mem_alloc_size`, CL_INVALID_HOST_PTR where flags and `host` disagree, CL_INVALID_VALUE for
-        flags that exclude each other.
+        kept alive as long as the buffer, and as the commands that use it. Raises CL_INVALID_BUFFER_SIZE for
+        size 0 or over `max_mem_alloc_size`, CL_INVALID_HOST_PTR where flags and `host` disagree,
+        CL_INVALID_VALUE for flags that exclude each other.
         """
 
     @abstractmethod
@@ -361,7 +364,7 @@ class Queue(CLObject):
     @property
     @abstractmethod
     def context(self) -> Context:
-        """The context, as a wrapper that this queue owns: do not release it."""
+        """The context, borrowed."""
 
     @property
     @abstractmethod
@@ -550,7 +553,7 @@ class Event(CLObject):
     @property
     @abstractmethod
     def queue(self) -> Queue | None:
-        """The queue of the command as a wrapper that this event owns; None for a user event."""
+        """The queue of the command, borrowed; None for a user event."""
 
     @abstractmethod
     def wait(self) -> None:
@@ -619,7 +622,10 @@ class MappedMemory(ABC):
     @property
     @abstractmethod
     def view(self) -> memoryview:
-        """The mapped bytes; valid from the map command's completion until `unmap`."""
+        """The mapped bytes, read-only where mapped for reading alone.
+
+        Valid from the map command's completion until `unmap`.
+        """
 
     @abstractmethod
     def wait(self) -> None:
@@ -692,7 +698,7 @@ class Kernel(CLObject):
     @property
     @abstractmethod
     def program(self) -> Program:
-        """The program, as a wrapper that this kernel owns."""
+        """The program, borrowed."""
 
     @abstractmethod
     def set_args(self, *args: KernelArgument) -> None:
