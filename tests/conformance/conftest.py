@@ -3,8 +3,9 @@
     pytest tests/conformance --device D        # a name that runtime.cl.discovery.open_device takes
 
 The tests need the standard library, pytest and the binding that the device needs, so that they run on small
-boards (there with `-c /dev/null --rootdir .`, where the plugins that the project's settings name are missing). Their ids are the same everywhere. Where an implementation differs from the standard, a row of
-`differences.py` says so: the test must then fail.
+boards (there with `-c /dev/null --rootdir .`, as the project's settings name plugins). Their ids are the same
+everywhere. Where an implementation differs from the standard, a row of `differences.py` says so: the test
+must then fail.
 """
 
 from __future__ import annotations
