@@ -85,6 +85,8 @@ class DeclarationParser(ExpressionParser):
         self.i += 1
 
     def address_space(self, out: ast.Specifiers, name: str) -> None:
+        if name == "generic":
+            self.fail("the generic address space is not supported by clsim yet")
         if out.space and out.space != name:
             self.fail("multiple address spaces specified for type")
         out.space = name
@@ -288,6 +290,8 @@ class DeclarationParser(ExpressionParser):
 
     def unknown_type(self) -> str:
         word = self.spellings[self.i]
+        if word == "pipe":
+            return "pipes are not supported by clsim yet"
         if word[:1] in NAME_START and word not in KEYWORDS:
             return f"unknown type name '{word}'"
         return "expected a type" if word == END else f"expected a type, not '{word}'"

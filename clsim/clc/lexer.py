@@ -6,10 +6,14 @@ list of strings is several times cheaper than a list of objects. OpenCL C 6.1.5,
 
 from __future__ import annotations
 
+import math
 import re
+from fractions import Fraction
 from functools import lru_cache
 
+from clsim.clc.constants import round_to
 from clsim.clc.source import Text
+from clsim.clc.types import FLOAT
 
 _TOKEN = re.compile(
     r"""((?:[ \t\n\f\v]+|//[^\n]*|/\*[\s\S]*?\*/)*)
@@ -110,7 +114,31 @@ def number(spelling: str) -> tuple[str, int | float]:
         value = float.fromhex(digits) if digits[:2] in ("0x", "0X") else float(digits)
     except OverflowError:
         value = float("inf")
-    return {"f": "float", "h": "half", "": "double"}[suffix], value
+    if suffix == "f":
+        return "float", _nearest_single(digits, value)
+    return {"h": "half", "": "double"}[suffix], value
+
+
+def _nearest_single(digits: str, value: float) -> float:
+    """A double that rounds to the float nearest to `digits`: `value`, unless rounding put it halfway."""
+    single = round_to(value, FLOAT)
+    if math.isinf(single) or value == single:
+        return value
+    other = single + 2 * (value - single)
+    if round_to(other, FLOAT) != other:
+        return value
+    exact = _exact(digits)
+    if exact == value:
+        return value
+    return math.nextafter(value, math.inf if exact > value else -math.inf)
+
+
+def _exact(digits: str) -> Fraction:
+    if digits[:2] not in ("0x", "0X"):
+        return Fraction(digits)
+    mantissa, _, exponent = digits[2:].lower().partition("p")
+    whole, _, fraction = mantissa.partition(".")
+    return Fraction(int(whole + fraction, 16)) * Fraction(2) ** (int(exponent) - 4 * len(fraction))
 
 
 def _integer(digits: str, suffix: str) -> tuple[str, int]:

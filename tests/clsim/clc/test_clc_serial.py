@@ -127,7 +127,7 @@ def test_loading_is_faster_than_compiling(data: bytes) -> None:
         (packed(b"nonsense"), "Expecting value"),
         (packed(b"[" * 100_000), "malformed"),
         (packed(b'{"files": 1}'), "1 is no list"),
-        (packed(b'{"files": [' + b"9" * 5000 + b"]}"), "integer string conversion"),
+        (packed(b'{"files": [' + b"9" * 5000 + b"]}"), "integer string conversion|is no text"),
     ],
 )
 def test_bytes_that_are_no_module_are_refused_with_the_reason(bad: bytes, reason: str) -> None:

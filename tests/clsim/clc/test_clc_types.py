@@ -145,6 +145,11 @@ def test_a_constant_expression_is_folded_as_c_computes_it(expression: str, value
         # Twice rounded, by way of a double, this would be 2^54 + 2^31.
         ("0x40000040000001L", 2.0**54 + 2.0**31),
         ("3.4e38f * 10", math.inf),
+        # Just above and below halfway between two floats, by less than a double can tell.
+        ("1.000000059604644775390625000000000000000001f", 1 + 2.0**-23),
+        ("1.000000059604644775390625f", 1.0),
+        ("1.000000178813934326171874999999999999999999f", 1 + 2.0**-23),
+        ("0x1.00000100000000000001p0f", 1 + 2.0**-23),
     ],
 )
 def test_a_float_constant_is_rounded_once_to_its_type(expression: str, value: float) -> None:
