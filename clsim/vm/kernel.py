@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clsim.vm.check import check_supported, needs_scalar
 from clsim.vm.lockstep.code import Code, generate
 from clsim.vm.lockstep.launch import LaunchState, parts_of
 from clsim.vm.scalar import ScalarProgram
@@ -31,7 +32,8 @@ class Kernel:
         self.name = name
         self._module = module
         self._function = module.functions[name]
-        self._scalar = ScalarProgram(module, self._function)
+        self._in_turn = needs_scalar(module, self._function)
+        self._program: ScalarProgram | None = None
         self._codes: dict[Variant, Code] = {}
         self._lock = threading.Lock()
 
@@ -48,18 +50,30 @@ class Kernel:
         The caller has checked the arguments against the kernel's parameters and the sizes against the
         device's limits. Only effects on memory and the report are left behind.
         """
-        state = LaunchState(self._function, arguments, ndrange, loop_limit)
+        if self._in_turn:
+            return self.launch_scalar(
+                arguments, ndrange, record_accesses=record_accesses, loop_limit=loop_limit
+            )
+        state = LaunchState(self._function, arguments, ndrange, loop_limit, record_accesses)
         with np.errstate(all="ignore"):
             for part in parts_of(ndrange):
-                code = self._code(state.variant_of(part, record_accesses))
+                code = self._code(state.variant_of(part))
                 state.run(code, part)
         return state.report()
 
     def launch_scalar(
-        self, arguments: Sequence[Argument], ndrange: NDRange, *, loop_limit: int = LOOP_LIMIT
+        self,
+        arguments: Sequence[Argument],
+        ndrange: NDRange,
+        *,
+        record_accesses: bool = False,
+        loop_limit: int = LOOP_LIMIT,
     ) -> LaunchReport:
         """The same on the scalar tier, one work-item at a time: slow, and the yardstick in tests."""
-        return ScalarLaunch(self._scalar, arguments, ndrange, loop_limit).run()
+        with self._lock:
+            if self._program is None:
+                self._program = ScalarProgram(self._module, self._function)
+        return ScalarLaunch(self._program, arguments, ndrange, loop_limit, record_accesses).run()
 
     def _code(self, variant: Variant) -> Code:
         code = self._codes.get(variant)
@@ -80,4 +94,5 @@ def prepare(module: Module, kernel_name: str) -> Kernel:
     Raises `NotSupported` where the kernel, or a function that it calls, uses something that the machine
     does not run.
     """
+    check_supported(module, module.functions[kernel_name])
     return Kernel(module, kernel_name)

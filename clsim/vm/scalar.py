@@ -16,7 +16,6 @@ from clsim.clc import ir
 from clsim.clc.types import BOOL, Pointer, Scalar, Space, Type, Vector
 from clsim.vm import builtins
 from clsim.vm.dtypes import SCALAR_TYPES, code_of, is_float, width_of
-from clsim.vm.errors import NotSupported
 from clsim.vm.printf import format_pieces, parse
 from clsim.vm.scalar_ops import (
     apply_builtin,
@@ -136,9 +135,6 @@ class _FunctionWriter:
     def _const(self, value: Any) -> str:
         return self.program.constant(value)
 
-    def _refuse(self, what: str, loc: ir.Loc | None) -> NotSupported:
-        return NotSupported(self.program.kernel.name, what, loc)
-
     def _new_private(self, memory: ir.Memory) -> None:
         initial = self._const(memory.initial)
         label = repr(memory.name)
@@ -191,8 +187,6 @@ class _FunctionWriter:
         self._emit(f"M.fill({self._expr(s.target)}, {s.size}, {self._const(s.loc)})")
 
     def _do_call(self, s: ir.Call) -> None:
-        if s.function not in self.program.module.functions:
-            raise self._refuse(f"the function {s.function}", s.loc)
         self.called.append(s.function)
         args = ", ".join(["M", "I", "S", *map(self._expr, s.args)])
         call = f"f_{s.function}({args})"
@@ -202,8 +196,7 @@ class _FunctionWriter:
 
     def _do_builtincall(self, s: ir.BuiltinCall) -> None:
         function = builtins.storing(s.name)
-        if function is None:
-            raise self._refuse(f"the built-in {s.name}", s.loc)
+        assert function is not None, s.name
         *values, pointer = s.args
         assert isinstance(pointer.type, Pointer)
         target = pointer.type.pointee
@@ -453,8 +446,6 @@ class _FunctionWriter:
         return f"tuple(map({a}.__getitem__, {e.indices!r}))"
 
     def _on_builtin(self, e: ir.Builtin) -> str:
-        if not builtins.is_known(e.name):
-            raise self._refuse(f"the built-in {e.name}", e.loc)
         if e.name in builtins.WORK_ITEM:
             args = ", ".join(self._expr(a) for a in e.args)
             return f"I.{e.name}({args})"

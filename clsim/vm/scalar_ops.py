@@ -17,6 +17,7 @@ from clsim.vm.segments import AddressTable, Segment, null_segment, window_addres
 
 if TYPE_CHECKING:
     from clsim.clc.ir import Loc
+    from clsim.vm.accesses import Recorder
     from clsim.vm.findings import Findings
     from clsim.vm.printf import Printer
 
@@ -142,7 +143,8 @@ class ScalarMemory:
     `item_id` is the global id of the work-item that runs, x first.
     """
 
-    def __init__(self, findings: Findings, printer: Printer) -> None:
+    def __init__(self, findings: Findings, printer: Printer, recorder: Recorder | None = None) -> None:
+        self.recorder = recorder
         self.findings = findings
         self.printer = printer
         self.null: Pointer = (null_segment(), 0)
@@ -184,6 +186,8 @@ class ScalarMemory:
         elif writing and segment.read_only:
             kind = "write-to-read-only"
         else:
+            if self.recorder is not None and segment.argument >= 0:
+                self.recorder.add(segment.argument, writing, segment.size, np.array([offset]), size)
             return True
         self.findings.add(kind, loc, segment.label, offset, segment.size, size, self.item_id)
         return False
@@ -225,6 +229,8 @@ class ScalarMemory:
         data, offset = pointer[0].data, pointer[1]
         old = value_of(data, code, offset)
         if op != "load":
+            if op != "store":
+                self._allowed(pointer, SIZES[code], loc, False)  # it reads as well
             new = atomic_result(op, code, old, args)
             data[offset : offset + SIZES[code]] = np.frombuffer(bits_of(new, code), np.uint8)
         return old

@@ -10,6 +10,7 @@ import numpy as np
 
 from clsim.clc import ir
 from clsim.clc.types import Pointer, Space, Vector
+from clsim.vm.accesses import Recorder
 from clsim.vm.dtypes import unpack
 from clsim.vm.findings import Findings
 from clsim.vm.launch import BufferArgument, LaunchReport, LocalArgument, NDRange, ScalarArgument
@@ -100,13 +101,19 @@ class ScalarLaunch:
     """One launch of a kernel on the scalar tier."""
 
     def __init__(
-        self, program: ScalarProgram, arguments: Sequence[Argument], ndrange: NDRange, loop_limit: int
+        self,
+        program: ScalarProgram,
+        arguments: Sequence[Argument],
+        ndrange: NDRange,
+        loop_limit: int,
+        recording: bool = False,
     ) -> None:
         self.program = program
         self.arguments = arguments
         self.findings = Findings(program.kernel.name)
         self.printer = Printer()
-        self.memory = ScalarMemory(self.findings, self.printer)
+        self.recorder = Recorder() if recording else None
+        self.memory = ScalarMemory(self.findings, self.printer, self.recorder)
         self.ranges = _Ranges(ndrange)
         self.loop_limit = loop_limit
         self.shared: dict[ir.Memory, Any] = {
@@ -118,7 +125,8 @@ class ScalarLaunch:
         with np.errstate(all="ignore"):
             for number, group in enumerate(itertools.product(*(range(n) for n in self.ranges.groups[::-1]))):
                 self._group(group[::-1], number)
-        return LaunchReport(self.findings.result(), self.printer.text())
+        accesses = None if self.recorder is None else self.recorder.result()
+        return LaunchReport(self.findings.result(), self.printer.text(), accesses)
 
     def _bind(self, k: int) -> Any:
         """An argument that is the same for all work-items; None for local memory and records."""

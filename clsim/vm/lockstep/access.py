@@ -134,9 +134,9 @@ class Planner:
         return tuple(Plan("gather", self.b.xadd(index, self.b.x(k)), axes) for k in components)
 
     def _span(self, seg: Seg, form: Linear, item: Load | Store) -> Node | None:
-        if seg.kind in ("local", "private"):
-            if any(multiple(c) % seg.granule for c in form.coefs.values()):
-                return None
+        grain = seg.granule if seg.kind in ("local", "private") else 1
+        if any(multiple(c) % grain for c in form.coefs.values()):
+            return None
         names = tuple(sorted(form.coefs))
         coefs = tuple(form.coefs[name] for name in names)
         writes = item.place.write and seg.kind in ("arg", "const")

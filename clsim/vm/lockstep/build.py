@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from clsim.vm.convert import convert_uniform
@@ -12,14 +13,14 @@ from clsim.vm.scalar_ops import scalar_binary
 _COMMUTATIVE = frozenset(("add", "mul", "and", "or", "xor"))
 _RING = frozenset(("add", "sub", "mul"))
 _WIDE = (-(1 << 80), 1 << 80)
-_EXACT_OPS = {
+_EXACT_OPS: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
     "shl": lambda a, b: a << b,
     "shr": lambda a, b: a >> b,
 }
-_COMPARE = {
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "eq": lambda a, b: a == b,
     "ne": lambda a, b: a != b,
     "lt": lambda a, b: a < b,

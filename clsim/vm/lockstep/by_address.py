@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from clsim.clc.types import Space
 from clsim.vm.dtypes import DTYPES, SCALAR_TYPES, SIZES
 from clsim.vm.lockstep import atomics
 from clsim.vm.lockstep.chunk import Chunk
+from clsim.vm.lockstep.runtime import Miss
 from clsim.vm.scalar_ops import uniform
+
+_SHARED = (Space.GLOBAL, Space.CONSTANT)
 
 _NULL = 0
 """The segment that stands for what no pointer leads to."""
@@ -68,6 +72,47 @@ class AddressedChunk(Chunk):
             active = lanes if mask is None else lanes & mask
             offsets = np.where(lanes, self._offsets_in(seg, addresses), 0)
             self.store_bytes(seg, offsets, values, place, active)
+
+    # ------------------------------------------------------------ recording
+
+    def record_view(self, seg: int, view: Any, place: int, mask: Any) -> None:
+        """Note what an affine access touches. `view` is the strided view, or the miss it came to."""
+        if isinstance(view, Miss):
+            offsets = self.offsets(view.base, view.coefs)
+        else:
+            start = view.__array_interface__["data"][0]
+            offsets = np.int64(start - self.data[seg].__array_interface__["data"][0])
+            for k, (n, stride) in enumerate(zip(view.shape, view.strides, strict=True)):
+                if n > 1:
+                    shape = [1] * view.ndim
+                    shape[k] = n
+                    offsets = offsets + (np.arange(n) * stride).reshape(shape)
+        self.record_bytes(seg, offsets, place, mask)
+
+    def record_elements(self, seg: int, index: Any, place: int, mask: Any) -> None:
+        self.record_bytes(seg, index * SIZES[self.code.places[place].code], place, mask)
+
+    def record_address(self, addresses: Any, place: int, mask: Any) -> None:
+        addresses = np.asarray(addresses, np.uint64)
+        for seg, lanes in self._candidates(addresses):
+            active = lanes if mask is None else lanes & mask
+            self.record_bytes(seg, np.where(lanes, self._offsets_in(seg, addresses), 0), place, active)
+
+    def record_bytes(self, seg: int, offsets: Any, place: int, mask: Any) -> None:
+        spot, segment = self.code.places[place], self.segments[seg]
+        recorder = self.launch.recorder
+        if recorder is None or segment.argument < 0 or segment.space not in _SHARED:
+            return
+        if spot.write and segment.read_only:
+            return
+        offsets = np.asarray(offsets, np.int64)
+        on = (offsets >= 0) & (offsets <= segment.size - spot.size)
+        offsets, on = np.broadcast_arrays(offsets, on if mask is None else on & mask)
+        touched = np.atleast_1d(offsets)[np.atleast_1d(on)]
+        if spot.write:
+            recorder.add(segment.argument, True, segment.size, touched, spot.size)
+        if spot.reads:
+            recorder.add(segment.argument, False, segment.size, touched, spot.size)
 
     # ------------------------------------------------------------ atomics
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Chunk:
-    """A box of whole work-groups. `dims` are the lane axes' lengths, `origin` its first group by dimension."""
+    """A box of whole work-groups. `dims`: the lane axes' lengths; `origin`: its first group by dimension."""
 
     def __init__(self, launch: LaunchState, dims: tuple[int, ...], origin: tuple[int, ...]) -> None:
         self.launch = launch

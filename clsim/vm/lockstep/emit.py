@@ -153,8 +153,7 @@ class Emitter(MemoryEmitter):
         self.close()
         self.names.update(names)
         for p in phis:
-            for a in p.args[:1]:
-                self._forget_use(a, block)
+            self._forget_use(p.args[0], block)
 
     def _forget_use(self, node: Node, block: Block) -> None:
         """A use that was counted but needed no text."""
@@ -182,8 +181,8 @@ class Emitter(MemoryEmitter):
             self.write(block, f"{results[p]} = {text}")
             self._forget_use(p.args[0], block)
         for p in phis:
-            for a in p.args[1:]:
-                self._forget_use(a, block)
+            self._forget_use(p.args[1], block)
+            self._forget_use(p.args[2], block)
         self.names.update(results)
         self.drop(item.test, block)
 
@@ -368,7 +367,9 @@ class Emitter(MemoryEmitter):
         if not is_recorded(item):
             return
         self.open(block)
-        place = self.place(item.place)
-        seg = 0 if item.seg is None else item.seg.index
-        form = {"view": "affine", "scalar": "bytes", "gather": "elements"}.get(plan.kind, plan.kind)
-        self.close(f"C.record_{form}({seg}, {self.name(plan.node)}, {place}, {self.mask(block)})")
+        where = f"{self.use(plan.node)}, {self.place(item.place)}, {self.mask(block)}"
+        if item.seg is None:
+            self.close(f"C.record_address({where})")
+            return
+        form = {"scalar": "bytes", "gather": "elements"}.get(plan.kind, plan.kind)
+        self.close(f"C.record_{form}({item.seg.index}, {where})")

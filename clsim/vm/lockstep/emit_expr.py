@@ -106,9 +106,9 @@ class ExpressionEmitter(Core):
             text = f"({self.use(a)} {sign} ({self.use(b)} & {mask}))"
         if node.axes or node.op == "shr":
             return text
-        if b.op == "const" and self.b.bounds(a)[0] >= 0:
-            if self.b.bounds(a)[1] << (b.attr & mask) <= LIMITS[node.code][1]:
-                return text
+        low, high = self.b.bounds(a)
+        if b.op == "const" and low >= 0 and high << (b.attr & mask) <= LIMITS[node.code][1]:
+            return text
         return self._wrapped(text, node.code)
 
     def _on_exactdiv(self, node: Node) -> str:
@@ -293,29 +293,5 @@ _HANDLERS = {
 GLOBALS = {
     "ndarray": np.ndarray,
     "where": np.where,
-    "Miss": runtime.Miss,
-    **{
-        f.__name__: f
-        for f in (
-            runtime.both,
-            runtime.either,
-            runtime.negate,
-            runtime.some,
-            runtime.not_all,
-            runtime.compare_bools,
-            runtime.number,
-            runtime.bits,
-            runtime.bits_one,
-            runtime.divide,
-            runtime.modulo,
-            runtime.write_masked,
-            runtime.write_masked_rows,
-            runtime.reduce_mask,
-            runtime.uniform,
-            runtime.divide_one,
-            runtime.remainder_one,
-            runtime.convert,
-            runtime.convert_uniform,
-        )
-    },
+    **{name: getattr(runtime, name) for name in runtime.__all__},
 }

@@ -150,8 +150,8 @@ class MemoryEmitter(ExpressionEmitter):
             test += f" and not {offset} & {item.place.align - 1}"
         shift = size.bit_length() - 1
         index = f"{offset} >> {shift}" if shift else offset
-        end = f"{index}) + {len(values)}" if shift else f"{index}) + {len(values)}"
-        self.write(block, f"{indent}if {test}: {flat}[{index} : ({end}] = {stored}")
+        end = f"({index}) + {len(values)}"
+        self.write(block, f"{indent}if {test}: {flat}[{index} : {end}] = {stored}")
         slow = f"C.store_bytes({seg}, {offset}, {stored}, {self.place(item.place)}, {mask})"
         self.write(block, f"{indent}else: {slow}")
         self.close()

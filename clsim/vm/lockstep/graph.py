@@ -203,6 +203,8 @@ class Place:
     align: int
     write: bool
     code: str
+    reads: bool = True
+    """False for stores; an atomic operation both reads and writes."""
 
 
 @dataclass(eq=False, slots=True)
@@ -275,6 +277,7 @@ def common_block(a: Block, b: Block) -> Block:
         assert b.parent is not None
         b = b.parent
     while a is not b:
-        assert a.parent is not None and b.parent is not None
+        assert a.parent is not None
+        assert b.parent is not None
         a, b = a.parent, b.parent
     return a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from clsim.clc import ir
 from clsim.clc.types import Scalar, Space
+from clsim.vm.accesses import Recorder
 from clsim.vm.dtypes import unpack
 from clsim.vm.findings import Findings
 from clsim.vm.launch import BufferArgument, LaunchReport, LocalArgument, NDRange, ScalarArgument
@@ -73,6 +75,7 @@ class LaunchState:
         arguments: Sequence[Argument],
         ndrange: NDRange,
         loop_limit: int,
+        recording: bool,
     ) -> None:
         self.kernel = kernel
         self.given = arguments
@@ -80,6 +83,7 @@ class LaunchState:
         self.loop_limit = loop_limit
         self.findings = Findings(kernel.name)
         self.printer = Printer()
+        self.recorder = Recorder() if recording else None
         self.values: dict[int, tuple[Any, ...]] = {}
         self.arguments: dict[str, Any] = {}
         for k, argument in enumerate(arguments):
@@ -95,7 +99,7 @@ class LaunchState:
         self.data: list[Any] = []
         self.initial: dict[int, Any] = {}
 
-    def variant_of(self, part: Part, recording: bool) -> Variant:
+    def variant_of(self, part: Part) -> Variant:
         ends = zip(self.ndrange.global_size, self.ndrange.offset, strict=True)
         return Variant(
             local=part.local,
@@ -105,7 +109,7 @@ class LaunchState:
             argument_bits=argument_bits(self.kernel, self.values),
             zero_offset=not any(self.ndrange.offset),
             aliased=self._is_aliased(),
-            recording=recording,
+            recording=self.recorder is not None,
         )
 
     def _is_aliased(self) -> bool:
@@ -116,7 +120,7 @@ class LaunchState:
                 start = argument.region.data.__array_interface__["data"][0]
                 spans.append((start, start + argument.region.data.size))
         spans.sort()
-        return any(a[1] > b[0] for a, b in zip(spans, spans[1:], strict=False))
+        return any(a[1] > b[0] for a, b in itertools.pairwise(spans))
 
     def bind(self, code: Code) -> None:
         """Give each memory object of the code its bytes."""
@@ -200,4 +204,5 @@ class LaunchState:
         return total
 
     def report(self) -> LaunchReport:
-        return LaunchReport(self.findings.result(), self.printer.text())
+        accesses = None if self.recorder is None else self.recorder.result()
+        return LaunchReport(self.findings.result(), self.printer.text(), accesses)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from clsim.clc import ir
-from clsim.clc.types import VOID, Pointer, Scalar, Space, Type, Vector
+from clsim.clc.types import VOID, Pointer, Space, Type, Vector
 from clsim.vm.dtypes import code_of, width_of
-from clsim.vm.errors import NotSupported
 from clsim.vm.lockstep.build import Builder
 from clsim.vm.lockstep.graph import (
     BarrierItem,
@@ -68,7 +67,7 @@ class Lowering:
         self.places: list[Place] = []
         self.by_memory: dict[ir.Memory, Seg] = {}
         self.promoted: dict[ir.Memory, Promoted] = {}
-        self.loads: dict[Any, Node] = {}
+        self.loads: dict[Any, tuple[Block, tuple[Node, ...]]] = {}
         self.versions = 0
         self.has_dynamic_pointers = False
         self.null = self.new_seg("null", "NULL", Space.GLOBAL, 0)
@@ -76,7 +75,6 @@ class Lowering:
         self._jumps: list[tuple[str, object]] = []
         """Targets of jumps inside the function being lowered, innermost last: kind and identity."""
         self._frame: object = None
-        self._depth = 0
 
     # ------------------------------------------------------------ whole kernels
 
@@ -92,9 +90,6 @@ class Lowering:
         self.env["ret", self._frame] = self.b.const("?", False)
         self.lower_block(self.kernel.body)
         return Graph(self.b, self.segs, self.places, self.has_dynamic_pointers)
-
-    def refuse(self, what: str, loc: ir.Loc | None) -> NotSupported:
-        return NotSupported(self.kernel.name, what, loc)
 
     def new_seg(
         self,
@@ -122,8 +117,6 @@ class Lowering:
             seg = self.new_seg(kind, parameter.var.name, parameter.space)
             seg.argument = k
             return Ptr(seg, self.b.x(0))
-        if not isinstance(type_, (Scalar, Vector)):
-            raise self.refuse(f"a parameter of type {type_}", self.kernel.loc)
         code = code_of(type_)
         bits = self.variant.argument_bits[k]
         low, high = (0, (1 << bits) - 1) if bits is not None else (None, None)
@@ -253,7 +246,8 @@ class Lowering:
                 seg = b.seg if a.off.op == "undef" else a.seg
                 return Ptr(seg, self._join_node(item, a.off, b.off))
             return Ptr(None, self._join_node(item, self.address(a), self.address(b)))
-        assert isinstance(a, Node) and isinstance(b, Node)
+        assert isinstance(a, Node)
+        assert isinstance(b, Node)
         return self._join_node(item, a, b)
 
     def _join_node(self, item: If, a: Node, b: Node) -> Node:
@@ -261,6 +255,8 @@ class Lowering:
             return a
         if self.block.is_within(a.early) and self.block.is_within(b.early):
             return self.b.select(item.test, a, b)
+        if b is item.test and a.code == "?":
+            b = self.b.const("?", False)
         phi = self.b.pin(self.block, "phi", a.code, (item.test, a, b), item)
         item.phis.append(phi)
         defined = [n for n in (a, b) if n.op != "undef"]
@@ -289,8 +285,8 @@ class Lowering:
             any_match = self.b.lor(any_match, found)
         falling = self.b.const("?", False)
         self._jumps.append(("switch", target))
-        for found, (_, body) in zip(matches, s.cases, strict=True):
-            entered = self.b.lor(falling, self.b.lnot(any_match) if found is None else found)
+        for match, (_, body) in zip(matches, s.cases, strict=True):
+            entered = self.b.lor(falling, self.b.lnot(any_match) if match is None else match)
             entered = self.b.land(entered, self._live_around_switch())
             self.env[flag] = self.b.const("?", False)
             self.branch(entered, lambda body=body: self.lower_block(body))
@@ -369,7 +365,8 @@ class Lowering:
         self.branch(again, lambda: self.lower_block(s.after))
         return self._live()
 
-    def _flag_after(self, loop: Loop, ended: Any) -> Node:
+    def _flag_after(self, loop: Loop, ended: Value) -> Node:
+        assert isinstance(ended, Node)
         false = self.b.const("?", False)
         if ended is false:
             return false
@@ -526,15 +523,10 @@ class Lowering:
         self.env[s.var] = self.expr(s.value)
 
     def do_call(self, s: ir.Call) -> None:
-        function = self.module.functions.get(s.function)
-        if function is None:
-            raise self.refuse(f"the function {s.function}", s.loc)
-        if self._depth > 64:
-            raise self.refuse(f"a chain of more than 64 calls to {s.function}", s.loc)
+        function = self.module.functions[s.function]
         values = [self.expr(a) for a in s.args]
         saved = self._frame, self._jumps
         self._frame, self._jumps = object(), []
-        self._depth += 1
         self._assigned = {}  # keys of jump values differ by frame
         self._enter(function)
         for parameter, value in zip(function.parameters, values, strict=True):
@@ -546,7 +538,6 @@ class Lowering:
         result = self.env.pop(("value", frame), None)
         self.env.pop(("ret", frame), None)
         self._frame, self._jumps = saved
-        self._depth -= 1
         self._assigned = {}
         self._forget_variables(function)
         if s.result is not None:

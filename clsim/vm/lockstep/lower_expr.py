@@ -68,7 +68,8 @@ class ExpressionLowering(MemoryLowering):
         code = code_of(e.type)
         if isinstance(a, Node) and isinstance(b, Node):
             return self.b.arith(e.op, code, a, b)
-        assert isinstance(a, tuple) and isinstance(b, tuple)
+        assert isinstance(a, tuple)
+        assert isinstance(b, tuple)
         return tuple(self.b.arith(e.op, code, x, y) for x, y in zip(a, b, strict=True))
 
     def on_compare(self, e: ir.Compare) -> Value:
@@ -81,7 +82,8 @@ class ExpressionLowering(MemoryLowering):
             code = code_of(e.type)
             found = (self.b.compare(e.op, x, y) for x, y in zip(a, b, strict=True))
             return tuple(self.b.neg(code, self.b.convert(t, code)) for t in found)
-        assert isinstance(a, Node) and isinstance(b, Node)
+        assert isinstance(a, Node)
+        assert isinstance(b, Node)
         return self.b.compare(e.op, a, b)
 
     def on_logical(self, e: ir.Logical) -> Value:
@@ -92,8 +94,12 @@ class ExpressionLowering(MemoryLowering):
         key = ("test", e)
         self.env[key] = a
         test = a if e.op == "and" else self.b.lnot(a)
-        self.branch(test, lambda: self.env.__setitem__(key, self.scalar(e.b)))
+        self.branch(test, lambda: self._remember(key, e.b))
         return self.env.pop(key)
+
+    def _remember(self, key: tuple[str, ir.Expr], e: ir.Expr) -> None:
+        value = self.expr(e)  # which may replace the environment
+        self.env[key] = value
 
     def on_cond(self, e: ir.Cond) -> Value:
         test = self.scalar(e.test)
@@ -109,8 +115,8 @@ class ExpressionLowering(MemoryLowering):
         self.env[key] = self.undefined(e.type)
         self.branch(
             test,
-            lambda: self.env.__setitem__(key, self.expr(e.a)),
-            lambda: self.env.__setitem__(key, self.expr(e.b)),
+            lambda: self._remember(key, e.a),
+            lambda: self._remember(key, e.b),
         )
         return self.env.pop(key)
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from clsim.clc import ir
 from clsim.clc.types import Pointer, Type, Vector
-from clsim.vm import builtins
 from clsim.vm.dtypes import SIZES, code_of, width_of
 from clsim.vm.lockstep.graph import AtomicItem, Load, Node, Place, Ptr, Seg, Store, Value
 from clsim.vm.lockstep.lower import Lowering
 from clsim.vm.lockstep.promote import place_of
-
-_MOST_WORDS = 4096
 
 
 class MemoryLowering(Lowering):
@@ -52,7 +50,8 @@ class MemoryLowering(Lowering):
 
     def on_pointerdifference(self, e: ir.PointerDifference) -> Value:
         a, b = self.expr(e.a), self.expr(e.b)
-        assert isinstance(a, Ptr) and isinstance(b, Ptr)
+        assert isinstance(a, Ptr)
+        assert isinstance(b, Ptr)
         if a.seg is b.seg and a.seg is not None:
             distance = self.b.convert(self.b.arith("sub", "x", a.off, b.off), "i8")
         else:
@@ -79,11 +78,11 @@ class MemoryLowering(Lowering):
             value = self.env.get((memory, start))
             return Ptr(self.null, self.b.x(0)) if value is None else value
         code = code_of(type_)
-        parts = []
+        parts: list[Node] = []
         for k in range(width_of(type_)):
             value = self.env.get((memory, start + k * SIZES[code]))
-            parts.append(self.b.undef(code) if value is None else value)
-        return tuple(parts) if isinstance(type_, Vector) else parts[0]  # type: ignore[return-value]
+            parts.append(value if isinstance(value, Node) else self.b.undef(code))
+        return tuple(parts) if isinstance(type_, Vector) else parts[0]
 
     def load(
         self, pointer: Ptr, code: str, width: int, align: int, loc: ir.Loc, volatile: bool = False
@@ -94,8 +93,7 @@ class MemoryLowering(Lowering):
         key = (seg, off, code, width, version)
         known = self.loads.get(key)
         if known is not None and not volatile and self.block.is_within(known[0]):
-            parts: tuple[Node, ...] = known[1]
-            return parts
+            return known[1]
         place = Place(loc, seg, SIZES[code] * width, align, False, code)
         self.places.append(place)
         nodes = []
@@ -140,7 +138,7 @@ class MemoryLowering(Lowering):
             self.env[memory, start + k * SIZES[code]] = part
 
     def store(self, pointer: Ptr, parts: tuple[Node, ...], code: str, align: int, loc: ir.Loc) -> None:
-        place = Place(loc, pointer.seg, SIZES[code] * len(parts), align, True, code)
+        place = Place(loc, pointer.seg, SIZES[code] * len(parts), align, True, code, reads=False)
         self.places.append(place)
         self.emit(Store(pointer.seg, pointer.off, parts, place))
         self._changed(pointer.seg)
@@ -172,17 +170,17 @@ class MemoryLowering(Lowering):
             for at, code in self.promoted[memory].within(start, s.size):
                 self.env[memory, at] = Ptr(self.null, self.b.x(0)) if code == "p" else self.b.zero(code)
             return
-        parts = [(at, self.b.zero(code)) for at, code in self._words(s.target, s.size, s.loc)]
+        parts: list[tuple[int, Value]] = [
+            (at, self.b.zero(code)) for at, code in self._words(s.target, s.size)
+        ]
         self._write_words(s.target, parts, s.loc)
 
-    def _words(self, pointer: ir.Expr, size: int, loc: ir.Loc) -> list[tuple[int, str]]:
+    def _words(self, pointer: ir.Expr, size: int) -> list[tuple[int, str]]:
         """Cut a run of bytes into the largest words that its alignment allows."""
         assert isinstance(pointer.type, Pointer)
         word = 8
         while word > 1 and (size % word or pointer.type.pointee.align % word):
             word //= 2
-        if size // word > _MOST_WORDS:
-            raise self.refuse(f"a copy of {size} bytes", loc)
         return [(at, f"u{word}") for at in range(0, size, word)]
 
     def _read_words(
@@ -203,7 +201,7 @@ class MemoryLowering(Lowering):
             memory, start = place
             words = [(at - start, code) for at, code in self.promoted[memory].within(start, size)]
         else:
-            words = self._words(source, size, loc)
+            words = self._words(source, size)
         pointer = self.expr(source)
         assert isinstance(pointer, Ptr)
         out: list[tuple[int, Value]] = []
@@ -217,7 +215,7 @@ class MemoryLowering(Lowering):
             out.append((at, part))
         return out
 
-    def _write_words(self, target: ir.Expr, parts: list[tuple[int, Value]], loc: ir.Loc) -> None:
+    def _write_words(self, target: ir.Expr, parts: Sequence[tuple[int, Value]], loc: ir.Loc) -> None:
         place = place_of(target)
         if place is not None and place[0] in self.promoted:
             memory, start = place
@@ -239,8 +237,6 @@ class MemoryLowering(Lowering):
     # ------------------------------------------------------------ built-ins that store, atomics
 
     def do_builtincall(self, s: ir.BuiltinCall) -> None:
-        if builtins.storing(s.name) is None:
-            raise self.refuse(f"the built-in {s.name}", s.loc)
         columns = []
         for a in s.args[:-1]:
             value = self.expr(a)
@@ -273,7 +269,7 @@ class MemoryLowering(Lowering):
         assert isinstance(pointer, Ptr)
         args: list[Any] = [self.expr(a) for a in s.args]
         code = code_of(s.type)
-        place = Place(s.loc, pointer.seg, SIZES[code], SIZES[code], s.op != "load", code)
+        place = Place(s.loc, pointer.seg, SIZES[code], SIZES[code], s.op != "load", code, s.op != "store")
         self.places.append(place)
         node = self.b.pin(self.block, "atomic", code, (pointer.off, *args))
         item = AtomicItem(node, s.op, pointer.seg, pointer.off, tuple(args), place)

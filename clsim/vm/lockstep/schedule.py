@@ -90,7 +90,8 @@ class Schedule:
         owner = node.attr
         if node.op == "load":
             item = node.attr
-            assert isinstance(item, Load) and node.pinned is not None
+            assert isinstance(item, Load)
+            assert node.pinned is not None
             self._use(self.planner.plans[item][0].node, node.pinned)
             self._use_recorded(item, node.pinned)
         elif node.op == "phi":

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clsim.clc import Target, compile_source
-from clsim.vm.lanes.launch import LaneProgram
+from clsim.vm import prepare
 from clsim.vm.launch import BufferArgument, LocalArgument, NDRange, Region, ScalarArgument
 from clsim.vm.scalar import ScalarProgram
 from clsim.vm.scalar_run import ScalarLaunch
@@ -42,7 +42,7 @@ def both(source: str, arguments: list[Any], size: tuple[int, ...], local: tuple[
         if tier == "scalar":
             report = ScalarLaunch(ScalarProgram(result.module, kernel), bound, ndrange, 1000).run()
         else:
-            report = LaneProgram(result.module, kernel).launch(bound, ndrange, 1000)
+            report = prepare(result.module, kernel.name).launch(bound, ndrange, loop_limit=1000)
         faults = {(f.kind, f.loc.line, f.argument, f.count, f.global_id) for f in report.faults}
         outcomes.append((arrays, faults))
     (expected, faults), (got, lockstep_faults) = outcomes
