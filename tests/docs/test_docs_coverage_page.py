@@ -1,4 +1,4 @@
-"""docs/coverage.md is what tools/generate_coverage.py finds out now."""
+"""The generated pages are what tools/generate_coverage.py finds out now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clsim import api
 from clsim.spec import entry_points
 
 
-def test_the_coverage_page_is_current() -> None:
+def test_the_generated_pages_are_current() -> None:
     done = subprocess.run(
         [sys.executable, "tools/generate_coverage.py", "--check"],
         cwd=PROJECT,

@@ -127,17 +127,3 @@ def test_the_page_of_commands_names_every_command_and_option() -> None:
             for option in options - {"--help"}:
                 if option.startswith("--"):
                     assert f"`{option}`" in page, f"{program} {command} {option}"
-
-
-def test_the_page_of_devices_tells_every_known_difference_of_the_conformance_suite() -> None:
-    tree = ast.parse((PROJECT / "tests" / "conformance" / "conftest.py").read_text(encoding="utf-8"))
-    tables = [
-        node.value
-        for node in tree.body
-        if isinstance(node, ast.AnnAssign) and _name(node.target) == "DIFFERENCES"
-    ]
-    assert len(tables) == 1
-    assert tables[0] is not None
-    page = (DOCS / "devices.md").read_text(encoding="utf-8")
-    for test, _ in ast.literal_eval(tables[0]):
-        assert f"`{test.rpartition('::')[2]}`" in page, test
