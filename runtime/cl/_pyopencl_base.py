@@ -8,15 +8,18 @@ function keeps a pyopencl object in a local variable across a call that may fail
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import pyopencl as cl
 
 from runtime.cl._wrapper import Wrapper
 from runtime.cl.codes import ErrorCode
 from runtime.cl.interface import CLError, Event
+
+T = TypeVar("T")
 
 _STANDARD_ROUTINES = {
     # pyopencl names some routines after its own classes and functions.
@@ -54,6 +57,25 @@ class Owned(Wrapper):
     def release(self) -> None:
         self.check_release()
         self._raw = None
+
+
+class WeakMembers(Generic[T]):
+    """Objects that are not kept alive by being listed; may be used from several threads."""
+
+    __slots__ = ("_members",)
+
+    def __init__(self) -> None:
+        self._members: weakref.WeakValueDictionary[int, T] = weakref.WeakValueDictionary()
+
+    def add(self, member: T) -> None:
+        self._members[id(member)] = member
+
+    def discard(self, member: T) -> None:
+        self._members.pop(id(member), None)
+
+    def alive(self) -> list[T]:
+        # The references are copied in one step: other threads may add and discard meanwhile.
+        return [member for reference in self._members.valuerefs() if (member := reference()) is not None]
 
 
 class calling:  # noqa: N801 - reads as a word of a `with` statement

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import ctypes
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyopencl as cl
 
 from runtime.cl import interface
-from runtime.cl._pyopencl_base import Owned, calling, events_to_wait_for
+from runtime.cl._pyopencl_base import Owned, WeakMembers, calling, events_to_wait_for
 from runtime.cl.codes import CommandType, ErrorCode, Status
 from runtime.cl.interface import CLError, ProfilingTimes
 
@@ -83,14 +82,14 @@ PENDING_TRANSFERS = PendingTransfers()
 atexit.register(PENDING_TRANSFERS.abandon)
 
 
-LIVE_QUEUES: weakref.WeakSet[Queue] = weakref.WeakSet()
+LIVE_QUEUES: WeakMembers[Queue] = WeakMembers()
 """The queues that are not released."""
 
 
 def markers_of(context: int) -> list[Any]:
     """Markers after everything that is enqueued now, one on each live queue of the context of that handle."""
     markers = []
-    for queue in list(LIVE_QUEUES):
+    for queue in LIVE_QUEUES.alive():
         try:
             raw = queue.live("clEnqueueMarkerWithWaitList")
             if raw.get_info(cl.command_queue_info.CONTEXT).int_ptr == context:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyopencl as cl
 
 from runtime.cl import interface
-from runtime.cl._pyopencl_base import translated, wait_list
+from runtime.cl._pyopencl_base import WeakMembers, translated, wait_list
 from runtime.cl._pyopencl_events import Event
 from runtime.cl._pyopencl_program import Kernel
 from runtime.cl.codes import ErrorCode
@@ -43,12 +42,12 @@ class PreparedLaunch:
         self.local_size = local_size
         self.offset = offset
         self.users = 0
-        self.bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
+        self.bindings: WeakMembers[Binding] = WeakMembers()
         for life in kernel.arguments.buffers:
             life.add_user(self)
 
     def argument_released(self, size: int) -> None:
-        for binding in list(self.bindings):
+        for binding in self.bindings.alive():
             binding.invalidate(
                 ErrorCode.CL_INVALID_KERNEL_ARGS,
                 f"a buffer of {size} bytes, an argument of kernel {self.kernel.name}, was released",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pyopencl as cl
 
 from runtime.cl import interface
-from runtime.cl._pyopencl_base import Owned, calling, wait_list
+from runtime.cl._pyopencl_base import Owned, WeakMembers, calling, wait_list
 from runtime.cl._pyopencl_events import PENDING_TRANSFERS, Event, markers_of
 from runtime.cl._wrapper import at_least, host_view
 from runtime.cl.codes import ErrorCode, MapFlags, MemFlags
@@ -43,13 +42,13 @@ class Life:
         self.host = host  # with USE_HOST_PTR: the memory that the buffer lives in
         self.context = context  # its handle
         self.wrappers = 0
-        self.users: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.users: WeakMembers[ArgumentUser] = WeakMembers()
 
     def drop(self) -> None:
         """A wrapper is about to give up its reference; before the last does, the users are told."""
         self.wrappers -= 1
         if not self.wrappers:
-            for user in list(self.users):
+            for user in self.users.alive():
                 user.argument_released(self.size)
             if self.host is not None:
                 # Commands in flight may still use it, and the implementation does not tell when they end.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import pyopencl as cl
 
 from runtime.cl import interface
-from runtime.cl._pyopencl_base import Owned, calling, wait_list
+from runtime.cl._pyopencl_base import Owned, WeakMembers, calling, wait_list
 from runtime.cl._pyopencl_events import LIVE_QUEUES, PENDING_TRANSFERS, Event, plain_event
 from runtime.cl._pyopencl_launch import (
     LAUNCH,
@@ -55,7 +54,7 @@ class Queue(Owned, interface.Queue):
         properties = cast(int, raw.get_info(cl.command_queue_info.PROPERTIES))
         self._profiling = bool(properties & _PROFILING)
         self._out_of_order = bool(properties & _OUT_OF_ORDER)
-        self._bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
+        self._bindings: WeakMembers[Binding] = WeakMembers()
         LIVE_QUEUES.add(self)
 
     @classmethod
@@ -72,7 +71,7 @@ class Queue(Owned, interface.Queue):
 
     def release(self) -> None:
         self.check_release()
-        for binding in list(self._bindings):
+        for binding in self._bindings.alive():
             binding.invalidate(ErrorCode.CL_INVALID_COMMAND_QUEUE, "the queue of this binding was released")
         PENDING_TRANSFERS.reap()
         LIVE_QUEUES.discard(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from clsim import api, spec
@@ -279,16 +279,17 @@ class _SharedKernel:
 class Binding(interface.Binding):
     """`interface.Binding` over clsim's bound launch, which makes its own checks."""
 
-    __slots__ = ("_global_size", "_launch", "_local_size", "_shared")
+    __slots__ = ("_bound", "_global_size", "_launch", "_local_size", "_shared")
 
     def __init__(
         self,
-        launch: api.BoundLaunch,
+        bound: api.BoundLaunch,
         shared: _SharedKernel,
         global_size: tuple[int, ...],
         local_size: tuple[int, ...] | None,
     ) -> None:
-        self._launch: Callable[[], None] = launch
+        self._bound: api.BoundLaunch | None = bound
+        self._launch = bound.__call__  # found once: looking it up is a good part of a launch's cost
         self._shared = shared
         self._global_size = global_size
         self._local_size = local_size
@@ -314,24 +315,25 @@ class Binding(interface.Binding):
 
     def enqueue(self, wait_for: Iterable[interface.Event] = (), want_event: bool = True) -> Event | None:
         with calling():
-            event = self._bound().enqueue(_waits(wait_for, LAUNCH), want_event)
+            event = self._live().enqueue(_waits(wait_for, LAUNCH), want_event)
         return Event(event) if want_event else None
 
     def on(self, queue: interface.Queue) -> Binding:
         with calling():
-            launch = self._bound().on(_native(queue, Queue, LAUNCH))
-        return Binding(launch, self._shared, self._global_size, self._local_size)
+            bound = self._live().on(_native(queue, Queue, LAUNCH))
+        return Binding(bound, self._shared, self._global_size, self._local_size)
 
     def release(self) -> None:
-        launch = self._bound()
+        bound = self._live()
+        self._bound = None
         self._launch = _refuse
-        launch.release()
+        bound.release()
         self._shared.drop()
 
-    def _bound(self) -> api.BoundLaunch:
-        if not isinstance(self._launch, api.BoundLaunch):
-            self._launch()
-        return cast(api.BoundLaunch, self._launch)
+    def _live(self) -> api.BoundLaunch:
+        if self._bound is None:
+            _refuse()
+        return cast(api.BoundLaunch, self._bound)
 
 
 def _refuse() -> None:

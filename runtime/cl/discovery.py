@@ -113,9 +113,10 @@ def _candidates(name: str, rest: str) -> list[RealDevice]:
     if name == "pocl":
         found = pocl_devices()
         if not found:
-            raise _not_found(
-                name, "there is no PoCL: pip install pyopencl[pocl], or your system's PoCL package"
-            )
+            vendors = os.environ.get("OCL_ICD_VENDORS")
+            where = "" if vendors is None else f" where OCL_ICD_VENDORS leads to ({vendors})"
+            reason = f"there is no PoCL{where}: pip install pyopencl[pocl], or your system's PoCL package"
+            raise _not_found(name, reason)
         return found
     every = real_devices()
     numbers = rest.split(":")

@@ -120,12 +120,12 @@ def test_a_bound_launch_costs_little_more_than_the_simulators_own(context: Conte
 
     def seconds(launch: Any) -> float:
         start = time.perf_counter()
-        for _ in range(2000):
+        for _ in range(500):
             launch()
         return time.perf_counter() - start
 
-    rounds = [(seconds(own), seconds(binding)) for _ in range(12)]
-    # 1.06 where it was measured on an idle machine; the best of each counts.
+    rounds = [(seconds(own), seconds(binding)) for _ in range(100)]
+    # 1.07 where it was measured. Many short rounds: the best of each is one that nothing disturbed.
     assert min(bound for _, bound in rounds) < 1.3 * min(plain for plain, _ in rounds)
 
 
