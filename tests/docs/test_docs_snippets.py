@@ -11,6 +11,7 @@ import contextlib
 import io
 import linecache
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,10 @@ from typing import Any
 
 import pytest
 from docs_pages import PAGES, PROJECT, Block, blocks, name_of
+
+from clsim.report import findings_text
+from runtime import open_device
+from runtime.demo import forgotten_edge
 
 MODEL = "runtime/demo/data"
 WITH_SNIPPETS = [page for page in PAGES if any(block.language == "python" for block in blocks(page))]
@@ -59,6 +64,16 @@ def test_an_output_stands_right_behind_its_snippet(page: Path) -> None:
         if block.title == "Output":
             assert before is not None, f"line {block.line}: an output without a snippet"
             assert before.language == "python", f"line {block.line}: an output of no snippet"
+
+
+def test_the_readme_shows_what_the_demo_finds() -> None:
+    device = open_device("sim", order_checks=True)
+    assert forgotten_edge.show_frames(device)
+    forgotten_edge.events.clear()
+    found = findings_text(device.native.platform.findings.of("race"))  # type: ignore[attr-defined]
+    shown = next(block.text for block in blocks(PROJECT / "README.md") if "first act" in block.title)
+    for line in re.sub(r"\S*forgotten_edge\.py", "forgotten_edge.py", found).splitlines():
+        assert line in shown.splitlines() or line == "1 error"
 
 
 def test_the_documentation_imports_no_opencl_binding() -> None:
