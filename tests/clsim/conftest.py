@@ -26,7 +26,9 @@ def any_schedule(request: pytest.FixtureRequest) -> str:
 def profile_with() -> Callable[..., Any]:
     """Makes variants of the generic profile: `profile_with(in_order_failure="fail")` changes a quirk."""
 
-    def variant(base: str = "generic", *, info: dict[str, Any] | None = None, version: str = "", **quirks: str) -> Any:
+    def variant(
+        base: str = "generic", *, info: dict[str, Any] | None = None, version: str = "", **quirks: str
+    ) -> Any:
         from clsim import profiles
 
         profile = profiles.load(base)
