@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from clsim.vm.dtypes import SIZES
 from clsim.vm.lockstep.analyse import Analysis
-from clsim.vm.lockstep.graph import AtomicItem, Load, Node, Seg, Store
+from clsim.vm.lockstep.boxes import Boxes
+from clsim.vm.lockstep.graph import AtomicItem, Block, Load, Node, Seg, Store
 from clsim.vm.lockstep.linear import Linear, Linears, form_multiple, multiple
 
 
@@ -51,6 +52,8 @@ class SpanSpec:
     size: int
     axes: tuple[str, ...]
     writes: bool
+    cut: tuple[int, ...]
+    """Axes along which only a part of the lanes is meant; its bounds follow the coefficients, in pairs."""
 
 
 class Planner:
@@ -64,9 +67,10 @@ class Planner:
         self.plans: dict[Load | Store | AtomicItem, tuple[Plan, ...]] = {}
         self._set_granules()
         self._find_inductions()
-        for item, _ in analysis.accesses:
+        Boxes(analysis, self.linears).find(self.graph.root)
+        for item, block in analysis.accesses:
             if analysis.is_live(item):
-                self.plans[item] = self._plan(item)
+                self.plans[item] = self._plan(item, block)
         self._decide_comparisons()
 
     def _set_granules(self) -> None:
@@ -102,7 +106,7 @@ class Planner:
 
     # ------------------------------------------------------------ accesses
 
-    def _plan(self, item: Load | Store | AtomicItem) -> tuple[Plan, ...]:
+    def _plan(self, item: Load | Store | AtomicItem, block: Block) -> tuple[Plan, ...]:
         seg, off = item.seg, item.off
         if isinstance(item, Load):
             components = [item.component]
@@ -125,22 +129,26 @@ class Planner:
         ):
             return (Plan("bytes", off, axes),) * len(components)
         if not form.rest:
-            spec = self._span(seg, form, item)
-            if spec is not None:
-                return tuple(self._view(seg, form, item, k, spec) for k in components)
+            span = self._span(seg, form, item, axes, block)
+            if span is not None:
+                return tuple(self._view(seg, form, item, k, span) for k in components)
         if seg.kind in ("local", "private") and seg.granule != size:
             return (Plan("bytes", off, axes),) * len(components)
         index = self.linears.array(form, size)
         return tuple(Plan("gather", self.b.xadd(index, self.b.x(k)), axes) for k in components)
 
-    def _span(self, seg: Seg, form: Linear, item: Load | Store) -> Node | None:
+    def _span(self, seg: Seg, form: Linear, item: Load | Store, axes: int, block: Block) -> Node | None:
         grain = seg.granule if seg.kind in ("local", "private") else 1
         if any(multiple(c) % grain for c in form.coefs.values()):
             return None
         names = tuple(sorted(form.coefs))
         coefs = tuple(form.coefs[name] for name in names)
         writes = item.place.write and seg.kind in ("arg", "const")
-        return self.b.make("span", "t", coefs, SpanSpec(seg.index, item.place.size, names, writes))
+        ranges = block.box.ranges() if block.box is not None else {}
+        cut = tuple(sorted(k for k in ranges if axes >> k & 1))
+        bounds = tuple(node for k in cut for node in ranges[k])
+        spec = SpanSpec(seg.index, item.place.size, names, writes, cut)
+        return self.b.make("span", "t", coefs + bounds, spec)
 
     def _view(self, seg: Seg, form: Linear, item: Load | Store, component: int, span: Node) -> Plan:
         size = SIZES[item.place.code]
@@ -148,21 +156,30 @@ class Planner:
         for name in form.coefs:
             axes |= self.analysis.bit[name]
         whole = seg.granule == size and form_multiple(form) % size == 0
-        spec = ViewSpec(seg.index, item.place.code, component, axes, self._is_safe(seg, form, item), whole)
+        safe = self._is_safe(seg, form, item, span)
+        spec = ViewSpec(seg.index, item.place.code, component, axes, safe, whole)
         node = self.b.make("view", item.place.code, (form.base, span), spec)
         node.axes = axes
         return Plan("view", node, axes)
 
-    def _is_safe(self, seg: Seg, form: Linear, item: Load | Store) -> bool:
+    def _is_safe(self, seg: Seg, form: Linear, item: Load | Store, span: Node) -> bool:
         """Whether bounds known now keep the access inside its object."""
         if seg.size is None or (seg.kind == "const" and item.place.write):
             return False
         low, high = self.b.bounds(form.base)
+        cut = span.attr.cut
+        ends = span.args[len(form.coefs) :]
         for name, c in form.coefs.items():
             if name[0] != "l" or c.op != "const":
                 return False
-            reach = c.attr * (self.analysis.local_size(name) - 1)
-            low, high = low + min(reach, 0), high + max(reach, 0)
+            first, last = 0, self.analysis.local_size(name) - 1
+            k = self.analysis.axes.index(name)
+            if k in cut:
+                start, end = ends[2 * cut.index(k) : 2 * cut.index(k) + 2]
+                first = max(first, self.b.bounds(start)[0])
+                last = min(last, self.b.bounds(end)[1] - 1)
+            low += min(c.attr * first, c.attr * last)
+            high += max(c.attr * first, c.attr * last)
         return low >= 0 and high + item.place.size <= seg.size
 
     # ------------------------------------------------------------ comparisons
@@ -177,16 +194,12 @@ class Planner:
             a, b = (self.linears.of(n) for n in node.args)
             if a.rest or b.rest or not (a.coefs or b.coefs):
                 continue
-            if "u8" in (n.code for n in node.args) and not self._is_bounded(node):
+            if not self.linears.is_signed_comparison(node):
                 continue
-            difference = self.linears._add(a, self.linears.scale(b, -1))
+            difference = self.linears.difference(a, b)
             if not difference.coefs:
                 continue
             names = tuple(sorted(difference.coefs))
             node.args = (difference.base, *(difference.coefs[n] for n in names))
             node.attr = (node.op, names)
             node.op = "placed"
-
-    def _is_bounded(self, node: Node) -> bool:
-        """An unsigned comparison is one of exact values only where neither side wraps."""
-        return all(self.b.bounds(n)[0] >= 0 and self.b.bounds(n)[1] < 1 << 62 for n in node.args)

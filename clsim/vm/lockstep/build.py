@@ -194,6 +194,8 @@ class Builder:
             if node.exact:
                 self._bound(node, low, high)
             return
+        if op == "shl":
+            return  # by an amount that is not known
         node.exact = True
         if op == "div":
             if al >= 0 and bl > 0:

@@ -24,6 +24,10 @@ class Chunk:
     def __init__(self, launch: LaunchState, dims: tuple[int, ...], origin: tuple[int, ...]) -> None:
         self.launch = launch
         self.dims = dims
+        self.lows: tuple[int, ...] = (0,) * len(dims)
+        self._around: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+        self.whole = dims
+        """The axes' lengths before any part of the lanes was cut off."""
         self.origin = origin
         self.code = launch.code
         self.arguments = launch.arguments
@@ -31,8 +35,8 @@ class Chunk:
         self.data: list[Any] = list(launch.data)
         self.copies: list[int] = [1] * len(self.data)
         self._copy_strides: list[tuple[int, ...]] = [()] * len(self.data)
-        self._copy_index: dict[int, Any] = {}
-        self._axis: dict[tuple[str, str], Any] = {}
+        self._copy_index: dict[Any, Any] = {}
+        self._axis: dict[Any, Any] = {}
         self._flat: dict[tuple[int, str], Any] = {}
         self.loop_limit = launch.loop_limit
         for name, value in launch.parameters.items():
@@ -64,11 +68,11 @@ class Chunk:
 
     def axis(self, name: str, code: str) -> Any:
         """The group index or local id along an axis, shaped to broadcast."""
-        key = name, code
+        k = self.code.axes.index(name)
+        key = name, code, self.lows[k], self.dims[k]
         found = self._axis.get(key)
         if found is None:
-            k = self.code.axes.index(name)
-            first = self.origin[int(name[1:])] if name[0] == "g" else 0
+            first = self.origin[int(name[1:])] if name[0] == "g" else self.lows[k]
             shape = [1] * len(self.dims)
             shape[k] = self.dims[k]
             found = np.arange(first, first + self.dims[k]).astype(DTYPES[code]).reshape(shape)
@@ -110,24 +114,76 @@ class Chunk:
 
     # ------------------------------------------------------------ views
 
-    def span(self, seg: int, size: int, coefs: tuple[int, ...], writes: bool) -> tuple[Any, ...]:
-        """Least and largest base that keep all lanes inside, strides, coefficients, and group shift."""
+    def span(
+        self,
+        seg: int,
+        size: int,
+        coefs: tuple[int, ...],
+        writes: bool,
+        cuts: tuple[tuple[int, int, int], ...],
+    ) -> tuple[Any, ...]:
+        """What views with these coefficients share.
+
+        Least and largest base that keep all lanes inside, strides, coefficients, the bytes from the base
+        to the first lane, the same for the first lane's copy, and, where `cuts` leave only part of an axis,
+        the shape.
+        """
         segment = self.segments[seg]
         limit = -1 if writes and segment.read_only else segment.size
-        low = high = self._shift(coefs)
-        for n, c in zip(self.dims, coefs, strict=True):
+        dims = self.whole
+        shift = self._shift(coefs)
+        shape = None
+        if cuts:
+            sizes = list(dims)
+            for axis, first, end in cuts:
+                sizes[axis] = max(0, end - first)
+                shift += coefs[axis] * first
+            dims = tuple(sizes)
+            strides = self._copy_strides[seg] or (0,) * len(dims)
+            shape = tuple(n if c or s else 1 for n, c, s in zip(dims, coefs, strides, strict=True))
+        low = high = shift
+        for n, c in zip(dims, coefs, strict=True):
             reach = c * (n - 1)
             if reach < 0:
                 low += reach
             else:
                 high += reach
-        return -low, limit - size - high, coefs, coefs, self._shift(coefs)
+        return -low, limit - size - high, coefs, coefs, shift, 0, shape
 
-    def span_of_copies(self, seg: int, size: int, coefs: tuple[int, ...], writes: bool) -> tuple[Any, ...]:
-        low, high, _, _, shift = self.span(seg, size, coefs, writes)
-        copies = self.copies[seg]
-        strides = tuple(c * copies + s for c, s in zip(coefs, self._copy_strides[seg], strict=True))
-        return low, high, strides, coefs, shift
+    def span_of_copies(
+        self,
+        seg: int,
+        size: int,
+        coefs: tuple[int, ...],
+        writes: bool,
+        cuts: tuple[tuple[int, int, int], ...],
+    ) -> tuple[Any, ...]:
+        low, high, _, _, shift, _, shape = self.span(seg, size, coefs, writes, cuts)
+        copies, own = self.copies[seg], self._copy_strides[seg]
+        strides = tuple(c * copies + s for c, s in zip(coefs, own, strict=True))
+        return low, high, strides, coefs, shift, sum(own[axis] * first for axis, first, _ in cuts), shape
+
+    # ------------------------------------------------------------ parts of the lanes
+
+    def narrow(self, axis: int, low: int, high: int) -> None:
+        """From here on only the local ids from `low` to `high` along an axis run."""
+        self._around.append((self.dims, self.lows))
+        self.dims = (*self.dims[:axis], high - low, *self.dims[axis + 1 :])
+        self.lows = (*self.lows[:axis], low, *self.lows[axis + 1 :])
+
+    def widen(self) -> None:
+        self.dims, self.lows = self._around.pop()
+
+    def shape(self, axes: int) -> tuple[int, ...]:
+        """Of a value that varies on some axes, for the lanes that run now."""
+        return tuple(n if axes >> k & 1 else 1 for k, n in enumerate(self.dims))
+
+    def spread(self, value: Any, axes: int, dtype: Any) -> Any:
+        """A fresh array with a value for all lanes that run now."""
+        result = np.zeros(self.shape(axes), dtype)
+        if value is not None:
+            result[...] = value
+        return result
 
     def flat(self, seg: int, code: str) -> Any:
         """All elements of an object as one array of a type."""
@@ -146,7 +202,8 @@ class Chunk:
 
     def copy_index(self, seg: int) -> Any:
         """Which copy of a replicated object each lane has."""
-        found = self._copy_index.get(seg)
+        key = seg, self.lows, self.dims
+        found = self._copy_index.get(key)
         if found is None:
             granule = self.code.granules[seg]
             total: Any = np.int64(0)
@@ -154,8 +211,9 @@ class Chunk:
                 if stride:
                     shape = [1] * len(self.dims)
                     shape[k] = self.dims[k]
-                    total = total + (np.arange(self.dims[k]) * (stride // granule)).reshape(shape)
-            found = self._copy_index[seg] = total
+                    lanes = np.arange(self.lows[k], self.lows[k] + self.dims[k])
+                    total = total + (lanes * (stride // granule)).reshape(shape)
+            found = self._copy_index[key] = total
         return found
 
     def address(self, seg: int) -> int:
@@ -198,10 +256,12 @@ class Chunk:
 
     def global_id(self, lane: tuple[int, ...]) -> tuple[int, ...]:
         at = dict(zip(self.code.axes, lane, strict=True))
+        low = dict(zip(self.code.axes, self.lows, strict=True))
         enqueued = self.code.variant.enqueued
         return tuple(
             (self.origin[d] + at.get(f"g{d}", 0)) * enqueued[d]
             + at.get(f"l{d}", 0)
+            + low.get(f"l{d}", 0)
             + self.launch.parameters[f"offset{d}"]
             for d in range(len(enqueued))
         )
@@ -239,6 +299,18 @@ class Chunk:
                 0,
                 self.global_id(self._first(bad)),
                 self._count(bad),
+            )
+
+    def barrier_in_box(self, loc: int, mask: Any) -> None:
+        """A barrier that only some local ids reach."""
+        if self.dims == self.whole:
+            self.barrier(loc, mask)
+            return
+        bad = np.asarray(True if mask is None else mask)
+        if bad.any():
+            first = self.global_id(self._first(bad))
+            self.launch.findings.add(
+                "divergent-barrier", self.code.locs[loc], "", 0, 0, 0, first, self._count(bad)
             )
 
     def check(self, place: Place, seg: int, offsets: Any, size: int, mask: Any, aligned: bool = False) -> Any:
@@ -381,9 +453,10 @@ class Chunk:
     def order(self, lane: tuple[int, ...]) -> int:
         """The work-item's place among all: by group, then by local id, the first dimension fastest."""
         at = dict(zip(self.code.axes, lane, strict=True))
+        low = dict(zip(self.code.axes, self.lows, strict=True))
         variant = self.code.variant
         group = local = 0
         for d in reversed(range(len(variant.local))):
             group = group * self.launch.parameters[f"groups{d}"] + self.origin[d] + at.get(f"g{d}", 0)
-            local = local * variant.local[d] + at.get(f"l{d}", 0)
+            local = local * variant.local[d] + at.get(f"l{d}", 0) + low.get(f"l{d}", 0)
         return (group << 20) + local

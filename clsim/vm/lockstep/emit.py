@@ -62,7 +62,9 @@ class Emitter(MemoryEmitter):
             elif isinstance(item, Store):
                 self.do_store(item, block)
             elif isinstance(item, If):
-                if item.test.axes:
+                if item.then.box is not block.box:
+                    self._narrowed_if(item, block)
+                elif item.test.axes:
                     self._divergent_if(item, block)
                 else:
                     self._uniform_if(item, block)
@@ -84,9 +86,13 @@ class Emitter(MemoryEmitter):
             owner, parent = block.owner, block.parent
             if owner is None or parent is None:
                 lines.mask = "None"
+            elif block.box is not parent.box:
+                outer = self.mask(parent)
+                whole = outer == "None"
+                lines.mask = outer if whole else self.cut_from(outer, outer, -1, parent.box, block)
             elif isinstance(owner, If) and owner.test.axes:
                 outer = self.mask(parent)
-                test = self.names.get(owner.test) or self.literal(owner.test)
+                test = self.peek(owner.test, parent)
                 if block.role == "other":
                     test = f"negate({test})"
                 lines.mask = self.fresh("m")
@@ -164,7 +170,7 @@ class Emitter(MemoryEmitter):
         self.open(block)
         self.hold(item.test)
         self.close()
-        test = self.names.get(item.test) or self.literal(item.test)
+        test = self.peek(item.test, block)
         phis = self._live_phis(item)
         results = {p: self.take(block) for p in phis}
         halves: list[dict[Node, str]] = []
@@ -185,6 +191,46 @@ class Emitter(MemoryEmitter):
             self._forget_use(p.args[2], block)
         self.names.update(results)
         self.drop(item.test, block)
+
+    def _narrowed_if(self, item: If, block: Block) -> None:
+        """A branch that a run of local ids takes: it runs on that part of every array."""
+        phis = self._live_phis(item)
+        names = {p: self.take(block) for p in phis}
+        sides = [(item.then, 1)]
+        if item.other.box is not block.box:
+            sides.append((item.other, 2))
+        for p in phis:
+            self.open(block)
+            value = "None" if len(sides) > 1 or p.args[2].op == "undef" else self.typed(p.args[2])
+            self.close(f"{names[p]} = C.spread({value}, {p.axes}, {self.dtype(p.code)})")
+        for child, which in sides:
+            self._narrowed_side(item, block, child, which, names)
+        self.names.update(names)
+
+    def _narrowed_side(
+        self, item: If, block: Block, child: Block, which: int, names: dict[Node, str]
+    ) -> None:
+        box = child.box
+        assert box is not None
+        self.open(block)
+        low, high = self.hold(box.low), self.hold(box.high)
+        self.close()
+        lines = self._child(child, block)
+        self.write(child, f"C.narrow({box.axis}, {low}, {high})")
+        self.items(child)
+        outer = block.box.ranges().get(box.axis) if block.box is not None else None
+        shift = "" if outer is None else f" - {self.peek(outer[0], block)}"
+        for p, name in names.items():
+            self.open(child)
+            part = f"cut({name}, (({box.axis}, {low}{shift}, {high}{shift}),))"
+            self.close(f"{part}[...] = {self.typed(p.args[which])}")
+        self.write(child, "C.widen()")
+        out = self.lines[block].text
+        out.append(f"{'  ' * self.lines[block].indent}if {low} < {high}:")
+        out.extend(lines.text)
+        self.finish(child, block)
+        for node in (box.low, box.high):
+            self._forget_use(node, block)
 
     def _divergent_half(
         self, item: If, block: Block, child: Block, which: int, phis: list[Node], guarded: bool, test: str
@@ -225,9 +271,7 @@ class Emitter(MemoryEmitter):
         """The text of a value whose use is released later."""
         if node.op in ("const", "undef"):
             return self.typed(node if node.op == "const" else self.b.zero(node.code))
-        self.settle(node)
-        name = self.names.get(node) or self.leaf(node)
-        assert name is not None
+        name = self.peek(node, block)
         if node.axes or node.code[0] in "f?":
             return name
         return f"{self.scalar_type(node.code)}({name})"

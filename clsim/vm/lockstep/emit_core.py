@@ -12,7 +12,7 @@ import numpy as np
 
 from clsim.vm.dtypes import DTYPES, SCALAR_TYPES, is_float
 from clsim.vm.lockstep.access import Planner
-from clsim.vm.lockstep.graph import Block, Load, Loop, Node, Seg
+from clsim.vm.lockstep.graph import Block, Box, Load, Loop, Node, Seg
 from clsim.vm.lockstep.schedule import Schedule
 from clsim.vm.lockstep.variant import Variant
 
@@ -60,6 +60,9 @@ class Core:
         self._count = 0
         self._depth = 0
         self._constants: dict[Any, str] = {}
+        self._cuts: dict[Any, str] = {}
+        self.versions: dict[Node | str, int] = {}
+        """How often a value was copied away from memory."""
 
     # ------------------------------------------------------------ names
 
@@ -171,10 +174,10 @@ class Core:
         block, consumed = self._contexts[-1]
         name = self.names.get(node)
         if name is None:
-            leaf = self.leaf(node)
-            if leaf is not None:
-                self.names[node] = leaf
-                return leaf
+            name = self.leaf(node)
+            if name is not None:
+                self.names[node] = name
+                return self.cut(node, name, block)
             if (
                 node.uses == 1
                 and node.home is block
@@ -187,7 +190,59 @@ class Core:
                 return text
             name = self.set(node)
         consumed.append(node)
-        return name
+        return self.cut(node, name, block)
+
+    def peek(self, node: Node, block: Block) -> str:
+        """The text of a value in a block whose use is counted elsewhere."""
+        self.settle(node)
+        if node.op in ("const", "undef"):
+            return self.literal(node)
+        name = self.names.get(node) or self.leaf(node)
+        assert name is not None
+        return self.cut(node, name, block)
+
+    def cut(self, node: Node, name: str, block: Block) -> str:
+        """The part of an array that belongs to the lanes of `block`, where it holds more."""
+        if block.box is None or not node.axes or node.op in ("view", "span"):
+            return name
+        home = node.home if node.pinned is None else node.pinned
+        if node.op == "axis":
+            home = None  # set at the function's start, for all lanes
+        elif node.op in ("out", "loop"):
+            home = node.attr.parent
+        return self.cut_from(node, name, node.axes, None if home is None else home.box, block)
+
+    def cut_from(self, what: Node | str, name: str, axes: int, have: Box | None, block: Block) -> str:
+        if block.box is have or block.box is None:
+            return name
+        known = {} if have is None else have.ranges()
+        wanted = {k: ends for k, ends in block.box.ranges().items() if axes >> k & 1 and known.get(k) != ends}
+        if not wanted:
+            return name
+        version = self.versions.get(what, 0)
+        # Where the value was copied since, code before this place still has the old one.
+        holder = self._holder(block) if not version else block
+        key = what, holder, version
+        found = self._cuts.get(key)
+        if found is not None:
+            return found
+        result = self._cuts[key] = self.fresh("c")
+        texts = []
+        for k, (low, high) in wanted.items():
+            shift = f" - {self._bound(known[k][0])}" if k in known else ""
+            texts.append(f"({k}, {self._bound(low)}{shift}, {self._bound(high)}{shift})")
+        self.write(holder, f"{result} = cut({name}, ({', '.join(texts)},))")
+        return result
+
+    def _bound(self, node: Node) -> str:
+        return self.literal(node) if node.op == "const" else self.names[node]
+
+    @staticmethod
+    def _holder(block: Block) -> Block:
+        """The outermost block around with the same lanes."""
+        while block.parent is not None and block.parent.box is block.box:
+            block = block.parent
+        return block
 
     def name(self, node: Node) -> str:
         """Like `use`, but the text is a literal or a variable, so that it may stand twice."""

@@ -228,11 +228,14 @@ class ExpressionEmitter(Core):
 
     def _on_span(self, node: Node) -> str:
         spec: SpanSpec = node.attr
-        values = dict(zip(spec.axes, map(self.use, node.args), strict=True))
+        texts = list(map(self.use, node.args))
+        values = dict(zip(spec.axes, texts, strict=False))
         coefs = "".join(f"{values.get(axis, 0)}, " for axis in self.analysis.axes)
         seg = self.graph.segs[spec.seg]
         method = "span_of_copies" if seg.kind in ("local", "private") else "span"
-        return f"C.{method}({spec.seg}, {spec.size}, ({coefs}), {spec.writes})"
+        bounds = texts[len(spec.axes) :]
+        cuts = "".join(f"({k}, {bounds[2 * n]}, {bounds[2 * n + 1]}), " for n, k in enumerate(spec.cut))
+        return f"C.{method}({spec.seg}, {spec.size}, ({coefs}), {spec.writes}, ({cuts}))"
 
     def _on_view(self, node: Node) -> str:
         spec: ViewSpec = node.attr
@@ -241,7 +244,7 @@ class ExpressionEmitter(Core):
         offset = self.name(base)
         bounds = self.name(span)
         place = offset
-        if any(name[0] == "g" for name in span.attr.axes):
+        if any(name[0] == "g" for name in span.attr.axes) or span.attr.cut:
             place = f"({offset} + {bounds}[4])"
         if spec.component:
             place = f"({place} + {SIZES[spec.code] * spec.component})"
@@ -252,8 +255,10 @@ class ExpressionEmitter(Core):
                 place = f"{place} * {copies}"
             else:
                 place = f"{place} // {grain} * ({grain} * {copies}) + {place} % {grain}"
+            if span.attr.cut and seg.kind == "private":
+                place = f"{place} + {bounds}[5]"
         data = self.need(f"D{spec.seg}", f"C.data[{spec.seg}]")
-        shape = self.shape(spec.axes)
+        shape = f"{bounds}[6]" if span.attr.cut else self.shape(spec.axes)
         text = f"ndarray({shape}, {self.dtype(spec.code)}, {data}, {place}, {bounds}[2])"
         if spec.is_safe:
             return text

@@ -229,7 +229,7 @@ class MemoryEmitter(ExpressionEmitter):
         """Whether different lanes of a replicated object's view lead to different places."""
         span = view.args[1]
         steps = []
-        for name, c in zip(span.attr.axes, span.args, strict=True):
+        for name, c in zip(span.attr.axes, span.args, strict=False):
             if c.op != "const" or name[0] == "g":
                 return False
             steps.append((abs(c.attr), self.analysis.local_size(name)))
@@ -247,6 +247,7 @@ class MemoryEmitter(ExpressionEmitter):
                 if self.pending(node) > 0 or node in keep:
                     name = self.names[node]
                     self.write(block, f"{name} = {name}.copy()")
+                    self.versions[node] = self.versions.get(node, 0) + 1
 
     def _overlapping(self, seg: Seg | None) -> list[Seg]:
         if seg is not None and not (seg.kind == "arg" and self.variant.aliased):
@@ -281,7 +282,9 @@ class MemoryEmitter(ExpressionEmitter):
     def do_barrier(self, item: BarrierItem, block: Block) -> None:
         local = block.mask_axes & ~self.analysis.group_axes
         mask = self.mask(block)
-        if local and mask != "None":
+        if block.box is not None:
+            self.write(block, f"C.barrier_in_box({self.loc(item.loc)}, {mask})")
+        elif local and mask != "None":
             self.write(block, f"C.barrier({self.loc(item.loc)}, {mask})")
 
     def loc(self, loc: object) -> int:

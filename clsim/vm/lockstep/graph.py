@@ -68,7 +68,7 @@ class Node:
 class Block:
     """A straight run of items. Its lanes are those of its parent for which its condition holds."""
 
-    __slots__ = ("depth", "items", "loop", "loop_depth", "mask_axes", "owner", "parent", "role")
+    __slots__ = ("box", "depth", "items", "loop", "loop_depth", "mask_axes", "owner", "parent", "role")
 
     def __init__(self, parent: Block | None, owner: If | Loop | None, role: str) -> None:
         self.parent = parent
@@ -82,6 +82,8 @@ class Block:
         above = parent.loop_depth if parent else 0
         self.loop_depth: int = above + (1 if inside and role == "head" else 0)
         self.mask_axes = 0
+        self.box: Box | None = None
+        """The part of the lanes that runs here, where it is a box rather than a mask."""
 
     def is_within(self, other: Block) -> bool:
         """Whether `other` is this block or one around it."""
@@ -91,6 +93,25 @@ class Block:
                 return True
             block = block.parent
         return False
+
+
+@dataclass(eq=False, slots=True)
+class Box:
+    """Lanes `low` to `high` (uniform nodes of code x, within the axis) along one axis of the box around."""
+
+    outer: Box | None
+    axis: int
+    low: Node
+    high: Node
+
+    def ranges(self) -> dict[int, tuple[Node, Node]]:
+        """The range along each axis that is cut."""
+        found: dict[int, tuple[Node, Node]] = {}
+        box: Box | None = self
+        while box is not None:
+            found.setdefault(box.axis, (box.low, box.high))
+            box = box.outer
+        return found
 
 
 @dataclass(eq=False, slots=True)

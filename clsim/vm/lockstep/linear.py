@@ -95,6 +95,15 @@ class Linears:
             rest[node] = rest.get(node, 0) + factor
         return Linear(self.b.xadd(a.base, b.base), coefs, tuple((n, f) for n, f in rest.items() if f))
 
+    def difference(self, a: Linear, b: Linear) -> Linear:
+        return self._add(a, self.scale(b, -1))
+
+    def is_signed_comparison(self, node: Node) -> bool:
+        """Whether a comparison is one of the exact values: an unsigned one only where neither side wraps."""
+        if node.args[0].code != "u8":
+            return True
+        return all(self.b.bounds(n)[0] >= 0 and self.b.bounds(n)[1] < 1 << 62 for n in node.args)
+
     def scale(self, a: Linear, factor: int) -> Linear:
         if factor == 1:
             return a

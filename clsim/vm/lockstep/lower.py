@@ -14,6 +14,7 @@ from clsim.vm.dtypes import code_of, width_of
 from clsim.vm.lockstep.build import Builder
 from clsim.vm.lockstep.graph import (
     BarrierItem,
+    Block,
     Graph,
     If,
     Item,

@@ -22,6 +22,7 @@ __all__ = [
     "compare_bools",
     "convert",
     "convert_uniform",
+    "cut",
     "divide",
     "divide_one",
     "either",
@@ -46,6 +47,17 @@ class Miss:
     def __init__(self, base: int, coefs: tuple[int, ...]) -> None:
         self.base = base
         self.coefs = coefs
+
+
+def cut(value: Any, parts: tuple[tuple[int, int, int], ...]) -> Any:
+    """The lanes `low` to `high` along some axes of what varies there."""
+    if value.__class__ is not np.ndarray or not value.ndim:
+        return value
+    index = [slice(None)] * value.ndim
+    for axis, low, high in parts:
+        if value.shape[axis] != 1:
+            index[axis] = slice(low, high)
+    return value[tuple(index)]
 
 
 # ------------------------------------------------------------ masks

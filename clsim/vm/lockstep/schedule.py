@@ -56,7 +56,7 @@ class Schedule:
                         for node in () if isinstance(a, str) else a:
                             self._use(node, block)
                 elif isinstance(item, If):
-                    self._use(item.test, block)
+                    self._use_test(item, block)
                 elif isinstance(item, Loop):
                     if item.test is not None:
                         self._use(item.test, item.head)
@@ -64,6 +64,17 @@ class Schedule:
                         self._use(item.again, item.body)
         while self._pending:
             self._walk(self._pending.pop())
+
+    def _use_test(self, item: If, block: Block) -> None:
+        """The test of a branch, or the bounds of the lanes that take it."""
+        if item.then.box is block.box:
+            self._use(item.test, block)
+            return
+        for child in (item.then, item.other):
+            if child.box is not block.box:
+                assert child.box is not None
+                self._use(child.box.low, block)
+                self._use(child.box.high, block)
 
     def _use_atomic(self, item: AtomicItem, block: Block) -> None:
         for plan in self.planner.plans[item]:
@@ -97,9 +108,13 @@ class Schedule:
         elif node.op == "phi":
             test, a, b = node.args
             self.live_phis.add(node)
-            self._use(test, owner.parent)
+            narrowed = owner.then.box is not owner.parent.box
+            if not narrowed:
+                self._use(test, owner.parent)
             self._use(a, owner.then)
-            self._use(b, owner.other)
+            # A run of lanes with nothing to do in the others: their value is taken before the branch.
+            alone = narrowed and owner.other.box is owner.parent.box
+            self._use(b, owner.parent if alone else owner.other)
         elif node.op == "loop":
             self.live_phis.add(node)
             self._use(node.args[0], owner.parent)
