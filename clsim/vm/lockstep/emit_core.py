@@ -17,6 +17,8 @@ from clsim.vm.lockstep.schedule import Schedule
 from clsim.vm.lockstep.variant import Variant
 
 _MAX_INLINE = 6
+_IN_PLACE = {"add": "+", "sub": "-", "mul": "*"}
+_FRESH = frozenset(("add", "sub", "mul", "div", "neg", "select"))
 _NEVER_INLINE = frozenset(("span", "view", "pair", "whole"))
 
 
@@ -52,6 +54,9 @@ class Core:
         """Variables that the function's first lines set, and how."""
         self.outstanding: dict[Seg, list[Node]] = {}
         """Views of memory that was not written since, by object."""
+        self._full: dict[Node, bool] = {}
+        self.packed: set[Node] = set()
+        """Loads whose view was copied at once."""
         self.arrays = 0
         self.inside: list[Block] = [self.graph.root]
         """The blocks being written, innermost last."""
@@ -183,6 +188,7 @@ class Core:
                 and node.home is block
                 and self._depth < _MAX_INLINE
                 and node.op not in _NEVER_INLINE
+                and self._accumulator(node) is None
             ):
                 self._depth += 1
                 text = self.expression(node)
@@ -259,12 +265,63 @@ class Core:
         assert node.home is not None, node
         depth, self._depth = self._depth, 0
         self.open(node.home)
+        into = self._accumulator(node)
+        if into is not None:
+            name = self._accumulate(node, into)
+            self._depth = depth
+            return name
         text = self.expression(node)
         name = self.take(node.home)
         self.close(f"{name} = {text}")
         self._depth = depth
         self.names[node] = name
         return name
+
+    def _accumulator(self, node: Node) -> Node | None:
+        """An operand whose array can take the result: nobody else wants it, and it has the same shape."""
+        if node.op not in _IN_PLACE or not node.axes or node.code in ("?", "x"):
+            return None
+        candidates = node.args[:1] if node.op == "sub" else node.args
+        for a in candidates:
+            if (
+                a.op in _FRESH
+                and a.uses == 1
+                and a.axes == node.axes
+                and a.code == node.code
+                and a.home is node.home
+                and self.is_full(a)
+            ):
+                return a
+        return None
+
+    def _accumulate(self, node: Node, into: Node) -> str:
+        self.settle(into)
+        other = node.args[1] if node.args[0] is into else node.args[0]
+        text = self.use(other)
+        name = self.names.pop(into)
+        self.close(f"{name} {_IN_PLACE[node.op]}= {text}")
+        self.names[node] = name
+        return name
+
+    def is_full(self, node: Node) -> bool:
+        """Whether a value surely has all lanes along its axes; a loop's first value may have fewer."""
+        known = self._full.get(node)
+        if known is None:
+            if node.op == "load":
+                plan = self.planner.plans[node.attr][0]
+                known = plan.kind == "view" or (plan.kind == "gather" and self.is_full(plan.node))
+            elif node.op == "axis":
+                known = True
+            elif node.pinned is not None or node.op in ("part", "placed"):
+                known = False
+            else:
+                axes = 0
+                for a in node.args:
+                    if a.axes and self.is_full(a):
+                        axes |= a.axes
+                known = axes == node.axes
+            self._full[node] = known
+        return known
 
     def hold(self, node: Node) -> str:
         """A name that stays until `drop`."""
@@ -307,7 +364,7 @@ class Core:
 
     def is_view(self, node: Node) -> bool:
         """Whether a node's array is memory that the kernel may write later."""
-        if node.op != "load":
+        if node.op != "load" or node in self.packed:
             return False
         item: Load = node.attr
         seg = item.seg

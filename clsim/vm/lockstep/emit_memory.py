@@ -37,13 +37,28 @@ class MemoryEmitter(ExpressionEmitter):
         node, plan = item.node, self.planner.plans[item][0]
         self.open(block)
         text = self._load_text(item, plan, block)
+        if self._pays_to_pack(item, plan):
+            text = f"({text}).copy('K')"
+            self.packed.add(node)
         name = self.take(block)
         self.close(f"{name} = {text}")
         self.names[node] = name
-        if plan.kind == "view" and item.seg is not None:
+        if plan.kind == "view" and item.seg is not None and node not in self.packed:
             self.outstanding.setdefault(item.seg, []).append(node)
         if self.variant.recording:
             self.record(item, plan, block)
+
+    def _pays_to_pack(self, item: Load, plan: Plan) -> bool:
+        """Whether to copy a view once, since its operations spread it over more lanes.
+
+        Replicated memory keeps the elements of one lane far apart: NumPy's inner loops over such a view are
+        as short as the number of groups. A packed copy makes them as long as the view.
+        """
+        if plan.kind != "view" or item.seg is None or item.seg.kind not in ("local", "private"):
+            return False
+        node = item.node
+        wider = [u for u in self.schedule.users.get(node, ()) if node.axes != u.axes]
+        return node.axes & (node.axes - 1) != 0 and len(wider) > 1
 
     def _load_text(self, item: Load, plan: Plan, block: Block) -> str:
         place, k = self.place(item.place), item.component
