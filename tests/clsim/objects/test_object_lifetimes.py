@@ -108,7 +108,7 @@ def test_every_use_after_the_last_release_has_the_types_code_and_names_both_plac
         with pytest.raises(CLError) as error:
             use(item)
         assert code_of(error) == kind.code
-        assert "test_lifetimes.py" in error.value.reason
+        assert "test_object_lifetimes.py" in error.value.reason
     kinds = {finding.kind for finding in host.platform.findings}
     assert kinds == {"use-after-release", "double-release"}
     for finding in host.platform.findings:
