@@ -129,9 +129,11 @@ class Emitter(MemoryEmitter):
         test = self.use(item.test)
         phis = self._live_phis(item)
         names = {p: self.take(block) for p in phis}
-        texts = []
+        texts: list[list[str]] = []
+        spare: list[str] = []
         for child, which in ((item.then, 1), (item.other, 2)):
             lines = self._child(child, block)
+            lines.pool.extend(spare)
             before = {seg: list(nodes) for seg, nodes in self.outstanding.items()}
             self.items(child)
             for p in phis:
@@ -144,6 +146,8 @@ class Emitter(MemoryEmitter):
                     known = self.outstanding.setdefault(seg, [])
                     known.extend(n for n in nodes if n not in known)
             texts.append(lines.text)
+            # Not to the block around yet: what is lifted out now would stand before both branches.
+            spare, lines.pool = lines.pool, []
             self.finish(child, block)
         out = self.lines[block].text
         pad = "  " * self.lines[block].indent
@@ -156,6 +160,7 @@ class Emitter(MemoryEmitter):
         elif texts[1]:
             out.append(f"{pad}if not {test}:")
             out.extend(texts[1])
+        self.lines[block].pool.extend(spare)
         self.close()
         self.names.update(names)
         for p in phis:
