@@ -238,7 +238,7 @@ class MemoryEmitter(ExpressionEmitter):
             function = self._function(value.attr)
         else:
             return None
-        return f"{function}({', '.join(map(self.typed, value.args))}, {view})"
+        return f"{function}({', '.join(map(self.typed, value.args))}, out={view})"
 
     def _is_injective(self, view: Node) -> bool:
         """Whether different lanes of a replicated object's view lead to different places."""
