@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from clsim.vm.launch import Argument
     from clsim.vm.lockstep.code import Code
 
-CHUNK_LANES = 1 << 15
-"""Lanes that run at once, as far as whole work-groups allow: arrays of this size stay in cache."""
+_FEWEST_LANES, _MOST_LANES = 1 << 15, 1 << 18
+"""Lanes that run at once, as far as whole work-groups allow. Fewer, and calls cost more than arithmetic."""
+
+_CACHE_BYTES = 4 << 20
+"""What the values of a chunk should take, so that they stay in cache."""
 
 _CHUNK_BYTES = 48 << 20
 """What a chunk's private memory and values may take."""
@@ -174,7 +177,9 @@ class LaunchState:
         lanes = 1
         for n in part.local:
             lanes *= n
-        budget = min(CHUNK_LANES, _CHUNK_BYTES // max(1, self._bytes_per_lane(code)))
+        cached = _CACHE_BYTES // (4 * max(1, code.arrays))
+        wanted = min(max(cached, _FEWEST_LANES), _MOST_LANES)
+        budget = min(wanted, _CHUNK_BYTES // max(1, self._bytes_per_lane(code)))
         room = max(1, budget // lanes)
         steps = []
         for n in part.count:
