@@ -54,7 +54,7 @@ def _fma_double(a: Any, b: Any, c: Any) -> Any:
     result = total + _round_to_odd(error, low)
     easy = _is_moderate(a) & _is_moderate(b) & _is_moderate(c) & (np.abs(product) > 1e-200)
     easy &= (np.abs(total) > 1e-200) & (np.abs(product) < 1e300)
-    plain = a * b + c
+    plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, a * b + c)
     result = np.where(easy, result, plain)
     # Zeros, infinities and NaNs are right as computed plainly; what is left is slow and rare.
     hard = ~easy & np.isfinite(a) & np.isfinite(b) & np.isfinite(c) & (a != 0) & (b != 0) & (c != 0)
@@ -76,7 +76,7 @@ def _fma_slow(a: float, b: float, c: float) -> float:
     try:
         value = float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
     return value if value or not exact else math.copysign(0.0, exact)
 
 
@@ -88,8 +88,10 @@ def remainder(x: Any, y: Any) -> Any:
     double = size + size
     rest = np.where(np.isinf(double), np.abs(wide_x), np.fmod(np.abs(wide_x), double))
     small = size < 2.0**-1021
-    rest = np.where(np.where(small, rest + rest > size, rest > 0.5 * size), rest - size, rest)
-    rest = np.where(np.where(small, rest + rest >= size, rest >= 0.5 * size), rest - size, rest)
+    above = np.where(small, rest + rest > size, rest > 0.5 * size)
+    less = rest - size
+    still = np.where(small, less + less >= size, less >= 0.5 * size)
+    rest = np.where(above, np.where(still, less - size, less), rest)
     rest = np.where(np.signbit(wide_x), -rest, rest)
     bad = np.isnan(wide_x) | np.isnan(wide_y) | np.isinf(wide_x) | (wide_y == 0)
     rest = np.where(bad, np.nan, np.where(np.isinf(wide_y), wide_x, rest))
