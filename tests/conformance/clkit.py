@@ -161,6 +161,10 @@ class Gate:
         thread.start()
         return thread
 
+    def check_closed(self) -> None:
+        """Fails the test where a wait that the gate does not concern lasted until it opened by itself."""
+        assert not self.opened, "what does not wait for the gate was held back until it opened by itself"
+
     def _open_late(self) -> None:
         with self._lock:
             if not self.opened:

@@ -34,6 +34,12 @@ def finished_marker(context: Context, queue: Queue) -> CLObject:
     return event
 
 
+def completed_user_event(context: Context, queue: Queue) -> CLObject:
+    event = context.create_user_event()
+    event.set_status(Status.COMPLETE)
+    return event
+
+
 COUNTED: dict[str, tuple[Maker, ErrorCode, Callable[[Any], object]]] = {
     # type: how to make one, the code that means a released one, and something to ask of a live one
     "context": (
@@ -67,11 +73,7 @@ COUNTED: dict[str, tuple[Maker, ErrorCode, Callable[[Any], object]]] = {
         lambda item: item.program,
     ),
     "event": (finished_marker, ErrorCode.CL_INVALID_EVENT, lambda item: item.status),
-    "user event": (
-        lambda context, queue: context.create_user_event(),
-        ErrorCode.CL_INVALID_EVENT,
-        lambda item: item.status,
-    ),
+    "user event": (completed_user_event, ErrorCode.CL_INVALID_EVENT, lambda item: item.status),
 }
 
 TYPES = pytest.mark.parametrize("kind", COUNTED)
@@ -204,13 +206,13 @@ def test_what_a_context_made_holds_it(device: Device) -> None:
     assert len(orders) > 5
     for order in orders:
         context = device.platform.create_context([device])
-        program = built(context)
+        program, queue = built(context), context.create_queue(device)
         children: list[CLObject] = [
-            context.create_queue(device),
+            queue,
             context.create_buffer(64),
             program,
             program.kernel("add"),
-            context.create_user_event(),
+            completed_user_event(context, queue),
         ]
         context.release()
         for index in order:
@@ -261,6 +263,22 @@ def test_what_an_object_leads_to_is_borrowed_from_it(context: Context, queue: Qu
     with queue.context.retain() as kept:
         assert kept.handle == context.handle
     event.release()
+
+
+def test_a_user_event_that_nobody_set_is_counted_and_released_as_any(device: Device) -> None:
+    context = device.platform.create_context([device])
+    queue, event = context.create_queue(device), context.create_user_event()
+    before = event.refcount
+    second = event.retain()
+    assert event.refcount == second.refcount == before + 1
+    event.release()
+    assert second.refcount == before
+    assert second.status == Status.SUBMITTED
+    second.release()
+    for item in (event, second):
+        with fails(ErrorCode.CL_INVALID_EVENT):
+            _ = item.status
+    release(queue, context)
 
 
 def test_a_user_event_may_be_released_by_who_waits_no_more(context: Context, queue: Queue) -> None:

@@ -1,4 +1,8 @@
-"""Markers and barriers (section 5.12)."""
+"""Markers and barriers (section 5.12).
+
+While a command waits for a user event that is not set, a program releases nothing but events (section 5.11):
+buffers and kernels are made before such a command, and kept until the gate is open.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +28,14 @@ def test_out_of_order_a_marker_completes_after_all_that_came_before(
     context: Context, out_of_order_queue: Queue, gate: Gate
 ) -> None:
     queue = out_of_order_queue
-    data = int_buffer(context, [0] * 8)
+    data, other = int_buffer(context, [0] * 8), int_buffer(context, [0])
     store = kernel(context, "store", data, int32(1))
     held = asked(queue.enqueue_kernel(store, (8,), wait_for=[gate.event], want_event=True))
-    free = asked(queue.enqueue_fill(int_buffer(context, [0]), bytes(4), want_event=True))
+    free = asked(queue.enqueue_fill(other, bytes(4), want_event=True))
     marker = asked(queue.enqueue_marker(want_event=True))
     queue.flush()
     free.wait()
+    gate.check_closed()
     assert marker.status > Status.COMPLETE
     gate.open()
     marker.wait()
@@ -42,11 +47,13 @@ def test_out_of_order_a_marker_with_a_list_waits_for_no_other(
     context: Context, out_of_order_queue: Queue, gate: Gate
 ) -> None:
     queue = out_of_order_queue
+    data = int_buffer(context, [0])
     held = asked(queue.enqueue_marker([gate.event], want_event=True))
-    free = asked(queue.enqueue_fill(int_buffer(context, [0]), bytes(4), want_event=True))
+    free = asked(queue.enqueue_fill(data, bytes(4), want_event=True))
     marker = asked(queue.enqueue_marker([free], want_event=True))
     queue.flush()
     marker.wait()
+    gate.check_closed()
     assert held.status > Status.COMPLETE
     gate.open()
     held.wait()
@@ -57,10 +64,12 @@ def test_out_of_order_later_commands_do_not_wait_for_a_marker(
     context: Context, out_of_order_queue: Queue, gate: Gate
 ) -> None:
     queue = out_of_order_queue
+    data = int_buffer(context, [0])
     marker = asked(queue.enqueue_marker([gate.event], want_event=True))
-    later = asked(queue.enqueue_fill(int_buffer(context, [0]), bytes(4), want_event=True))
+    later = asked(queue.enqueue_fill(data, bytes(4), want_event=True))
     queue.flush()
     later.wait()
+    gate.check_closed()
     assert marker.status > Status.COMPLETE
     gate.open()
     marker.wait()
@@ -72,8 +81,9 @@ def test_out_of_order_later_commands_wait_for_a_barrier(
 ) -> None:
     queue = out_of_order_queue
     data = int_buffer(context, [1] * 8)
+    add = kernel(context, "add", data, int32(1))
     barrier = asked(queue.enqueue_barrier([gate.event], want_event=True))
-    later = asked(queue.enqueue_kernel(kernel(context, "add", data, int32(1)), (8,), want_event=True))
+    later = asked(queue.enqueue_kernel(add, (8,), want_event=True))
     queue.flush()
     for _ in range(10):
         assert later.status > Status.RUNNING

@@ -213,14 +213,14 @@ def test_out_of_order_what_waits_for_nothing_passes_what_waits(
 ) -> None:
     queue = out_of_order_queue
     first, second = int_buffer(context, [0] * 8), int_buffer(context, [0] * 8)
-    held = asked(
-        queue.enqueue_kernel(
-            kernel(context, "store", first, int32(1)), (8,), wait_for=[gate.event], want_event=True
-        )
-    )
-    free = asked(queue.enqueue_kernel(kernel(context, "store", second, int32(2)), (8,), want_event=True))
+    # Kept until the gate is open: before that nothing but events may be released (section 5.11).
+    store_first = kernel(context, "store", first, int32(1))
+    store_second = kernel(context, "store", second, int32(2))
+    held = asked(queue.enqueue_kernel(store_first, (8,), wait_for=[gate.event], want_event=True))
+    free = asked(queue.enqueue_kernel(store_second, (8,), want_event=True))
     queue.flush()
     free.wait()
+    gate.check_closed()
     assert held.status > Status.RUNNING
     gate.open()
     held.wait()
@@ -245,9 +245,10 @@ def test_out_of_order_a_chain_of_events_is_a_chain_of_commands(
 def test_in_order_what_waits_for_nothing_still_waits_for_what_came_before(
     context: Context, queue: Queue, gate: Gate
 ) -> None:
-    held = asked(queue.enqueue_marker([gate.event], want_event=True))
     data = int_buffer(context, [0] * 8)
-    later = asked(queue.enqueue_kernel(kernel(context, "store", data, int32(1)), (8,), want_event=True))
+    store = kernel(context, "store", data, int32(1))
+    held = asked(queue.enqueue_marker([gate.event], want_event=True))
+    later = asked(queue.enqueue_kernel(store, (8,), want_event=True))
     queue.flush()
     for _ in range(5):
         assert later.status > Status.RUNNING
