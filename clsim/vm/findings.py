@@ -19,7 +19,7 @@ class Findings:
     def __init__(self, kernel: str) -> None:
         self.kernel = kernel
         self.muted = False
-        """Set while the later components of a vector are read: the first one tells of them all."""
+        """Set while components of a vector are read of which another one tells."""
         self._faults: dict[tuple[str, Loc, str], Fault] = {}
 
     def add(

@@ -80,6 +80,14 @@ class Analysis:
                     self._need_control(owner.then if isinstance(owner, If) else owner.head)
             for a in node.args:
                 self._need(a)
+        self._name_reporters()
+
+    def _name_reporters(self) -> None:
+        seen = set()
+        for item, _ in self.accesses:
+            if isinstance(item, Load) and item.node in self.live and item.place not in seen:
+                seen.add(item.place)
+                item.place.reporter = item.component
 
     def _need(self, node: Node) -> None:
         if node not in self.live:

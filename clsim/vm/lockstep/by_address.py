@@ -81,6 +81,8 @@ class AddressedChunk(Chunk):
             offsets = self.offsets(view.base, view.coefs)
         else:
             start = view.__array_interface__["data"][0]
+            spot = self.code.places[place]
+            start -= spot.reporter * SIZES[spot.code]
             offsets = np.int64(start - self.data[seg].__array_interface__["data"][0])
             for k, (n, stride) in enumerate(zip(view.shape, view.strides, strict=True)):
                 if n > 1:
@@ -90,7 +92,8 @@ class AddressedChunk(Chunk):
         self.record_bytes(seg, offsets, place, mask)
 
     def record_elements(self, seg: int, index: Any, place: int, mask: Any) -> None:
-        self.record_bytes(seg, index * SIZES[self.code.places[place].code], place, mask)
+        spot = self.code.places[place]
+        self.record_bytes(seg, (index - spot.reporter) * SIZES[spot.code], place, mask)
 
     def record_address(self, addresses: Any, place: int, mask: Any) -> None:
         addresses = np.asarray(addresses, np.uint64)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clsim.vm.dtypes import DTYPES, SCALAR_TYPES, SIZES
+from clsim.vm.lockstep.runtime import cut, write_masked
 from clsim.vm.printf import format_pieces
 from clsim.vm.scalar_ops import uniform
 
@@ -350,7 +351,7 @@ class Chunk:
         spot = self.code.places[place]
         offsets = np.asarray(offsets, np.int64)
         before = self.launch.findings.muted
-        self.launch.findings.muted = before or component > 0
+        self.launch.findings.muted = before or component != spot.reporter
         inside = self.check(spot, seg, offsets, spot.size, mask, aligned)
         self.launch.findings.muted = before
         size = SIZES[spot.code]
@@ -437,6 +438,24 @@ class Chunk:
             index, value, on = np.broadcast_arrays(index, value, mask)
             flat[index[on]] = value[on]
 
+    def last(self, value: Any, mask: Any) -> Any:
+        """The value of the last active lane, for a store of all lanes to one place."""
+        if mask is None or mask is True:
+            return value[(-1,) * np.ndim(value)] if np.ndim(value) else value
+        value, on = np.broadcast_arrays(value, mask)
+        lanes = np.flatnonzero(on)
+        return value.reshape(-1)[lanes[-1]] if lanes.size else value.reshape(-1)[0]
+
+    def store_conflict(self, view: Any, value: Any, mask: Any) -> None:
+        """A store of lanes that differ to places that some of them share: the last active one wins."""
+        on = np.asarray(True if mask is None else mask)
+        value = np.asarray(value)
+        shared = [k for k in range(view.ndim) if view.shape[k] == 1 and (_wide(value, k) or _wide(on, k))]
+        sizes = [max(value.shape[k] if value.ndim else 1, on.shape[k] if on.ndim else 1) for k in shared]
+        for turn in np.ndindex(*sizes) if mask is not None else [tuple(n - 1 for n in sizes)]:
+            parts = tuple((k, i, i + 1) for k, i in zip(shared, turn, strict=True))
+            write_masked(view, cut(value, parts), cut(on, parts) if on.ndim else bool(on))
+
     # ------------------------------------------------------------ printf
 
     def printf(self, pieces: Any, args: tuple[Any, ...], mask: Any) -> None:
@@ -460,3 +479,7 @@ class Chunk:
             group = group * self.launch.parameters[f"groups{d}"] + self.origin[d] + at.get(f"g{d}", 0)
             local = local * variant.local[d] + at.get(f"l{d}", 0) + low.get(f"l{d}", 0)
         return (group << 20) + local
+
+
+def _wide(value: Any, axis: int) -> bool:
+    return bool(value.ndim > 0 and value.shape[axis] > 1)

@@ -94,8 +94,9 @@ class MemoryEmitter(ExpressionEmitter):
         index = f"{index} >> {shift}" if shift else index
         fast = f"{flat}[{index}]" if is_float(code) else f"{flat}.item({index})"
         test = f"0 <= {offset} <= {limit} - {item.place.size}"
-        if size > 1:
-            test += f" and not {offset} & {item.place.align - 1}"
+        align = max(size, item.place.align)  # a packed struct's members may lie between elements
+        if align > 1:
+            test += f" and not {offset} & {align - 1}"
         slow = f"C.load_one({seg}, {offset}, {place}, {k}, {self.mask(block)})"
         return f"{fast} if {test} else {slow}"
 
@@ -161,8 +162,9 @@ class MemoryEmitter(ExpressionEmitter):
         stored = self.fresh("t")
         self.write(block, f"{indent}{stored} = {', '.join(values)},")
         test = f"0 <= {offset} <= {flat}.nbytes - {item.place.size}"
-        if size > 1:
-            test += f" and not {offset} & {item.place.align - 1}"
+        align = max(size, item.place.align)  # a packed struct's members may lie between elements
+        if align > 1:
+            test += f" and not {offset} & {align - 1}"
         shift = size.bit_length() - 1
         index = f"{offset} >> {shift}" if shift else offset
         end = f"({index}) + {len(values)}"

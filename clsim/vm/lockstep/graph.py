@@ -226,6 +226,8 @@ class Place:
     code: str
     reads: bool = True
     """False for stores; an atomic operation both reads and writes."""
+    reporter: int = 0
+    """The component that tells of the whole access: the first that anybody uses."""
 
 
 @dataclass(eq=False, slots=True)

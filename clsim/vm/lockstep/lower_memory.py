@@ -204,11 +204,13 @@ class MemoryLowering(Lowering):
             words = self._words(source, size)
         pointer = self.expr(source)
         assert isinstance(pointer, Ptr)
+        assert isinstance(source.type, Pointer)
+        align = source.type.pointee.align
         out: list[tuple[int, Value]] = []
         for at, code in words:
             raw = "u8" if code == "p" else code
             moved = self.moved(pointer, at)
-            part: Value = self.load(moved, raw, 1, SIZES[raw], loc)[0]
+            part: Value = self.load(moved, raw, 1, min(align, SIZES[raw]), loc)[0]
             if code == "p":
                 assert isinstance(part, Node)
                 part = self.from_address(part)
@@ -224,10 +226,12 @@ class MemoryLowering(Lowering):
             return
         pointer = self.expr(target)
         assert isinstance(pointer, Ptr)
+        assert isinstance(target.type, Pointer)
+        align = target.type.pointee.align
         for at, value in parts:
             node = self.address(value) if isinstance(value, Ptr) else value
             assert isinstance(node, Node)
-            self.store(self.moved(pointer, at), (node,), node.code, SIZES[node.code], loc)
+            self.store(self.moved(pointer, at), (node,), node.code, min(align, SIZES[node.code]), loc)
 
     def moved(self, pointer: Ptr, distance: int) -> Ptr:
         if pointer.seg is None:

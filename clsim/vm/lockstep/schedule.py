@@ -178,7 +178,7 @@ class Schedule:
 
 
 def is_recorded(item: Load | Store | AtomicItem) -> bool:
-    """Whether an access may lead to a kernel argument's memory; of a vector, only its first component."""
-    if isinstance(item, Load) and item.component:
+    """Whether an access may lead to a kernel argument's memory; one component speaks for a vector."""
+    if isinstance(item, Load) and item.component != item.place.reporter:
         return False
     return item.seg is None or item.seg.kind == "arg"
