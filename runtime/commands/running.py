@@ -140,7 +140,7 @@ def profile_table(found: Profile, top: int | None = None) -> Table:
     if rest:
         rest_ns = sum(row.total_ns for row in rest)
         table.add_row(
-            f"{len(rest)} others",
+            _count(len(rest), "other"),
             _time(rest_ns / found.runs),
             f"{rest_ns / found.total_ns:.1%}" if found.total_ns else "",
             "",

@@ -6,11 +6,17 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
 
-CHILD_SECONDS = 180
-"""How long a child may take; squeezenet from source on PoCL takes some 12 s on a free core."""
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+CHILD_SECONDS = 240
+"""How long a child may take; the longest, squeezenet from source on PoCL, takes some 35 s on a free core."""
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,35 +25,92 @@ class LeftOut(Exception):
     """A part of the demo that cannot be shown here; the message says why, for people."""
 
 
-def run_child(arguments: Sequence[str], *, may_fail: bool = False) -> str:
-    """What a Python child prints, run on empty caches of compiled programs.
+class Child:
+    """A Python process with empty caches of compiled programs; leaving the block ends it."""
 
-    `may_fail` takes an exit code of 1 for an answer. Raises LeftOut where the child fails.
-    """
-    with tempfile.TemporaryDirectory(prefix="clsim-demo-", ignore_cleanup_errors=True) as caches:
-        environment = os.environ | {
-            "POCL_CACHE_DIR": caches,
-            "CUDA_CACHE_DISABLE": "1",
-            "PYOPENCL_NO_CACHE": "1",
-            "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH", "")])),
-            "PYTHONIOENCODING": "utf-8",
-        }
-        command = [sys.executable, *arguments]
+    def __init__(self, arguments: Sequence[str]) -> None:
+        """Starts it with what follows `python`. Raises LeftOut where no process can be had."""
+        self._caches = tempfile.TemporaryDirectory(prefix="clsim-demo-", ignore_cleanup_errors=True)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._late = False
         try:
-            done = subprocess.run(
-                command,
-                env=environment,
+            self._process = subprocess.Popen(
+                [sys.executable, *arguments],
+                env=self._environment(),
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
                 encoding="utf-8",
                 errors="replace",
-                timeout=CHILD_SECONDS,
             )
-        except subprocess.TimeoutExpired:
-            raise LeftOut(f"it took more than {CHILD_SECONDS} s") from None
         except OSError as error:
+            self._errors.close()
+            self._caches.cleanup()
             raise LeftOut(f"no process could be started: {error}") from None
-    if done.returncode == 0 or (may_fail and done.returncode == 1 and done.stdout):
-        return done.stdout
-    said = done.stderr.strip().splitlines() or ["it said nothing"]
-    raise LeftOut(f"the process ended with code {done.returncode}: {said[-1]}")
+        self._timer = threading.Timer(CHILD_SECONDS, self._too_late)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def line(self) -> str:
+        """The next line that it prints. Raises LeftOut where it ends without one."""
+        assert self._process.stdout is not None, "it was asked for"
+        text = self._process.stdout.readline()
+        if not text:
+            self.rest()
+            raise LeftOut("the process ended before it said what it measured")
+        return text
+
+    def rest(self, *, may_fail: bool = False) -> str:
+        """All it prints from now on, once it has ended; `may_fail` takes exit code 1 for an answer.
+
+        Raises LeftOut where it failed.
+        """
+        assert self._process.stdout is not None, "it was asked for"
+        text = self._process.stdout.read()
+        code = self._process.wait()
+        if self._late:
+            raise LeftOut(f"it took more than {CHILD_SECONDS} s")
+        if code == 0 or (may_fail and code == 1 and text):
+            return text
+        self._errors.seek(0)
+        said = self._errors.read().decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
+        raise LeftOut(f"the process ended with code {code}: {said[-1]}")
+
+    def close(self) -> None:
+        """Ends the process if it still runs, and removes its caches."""
+        self._timer.cancel()
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._errors.close()
+        self._caches.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _environment(self) -> dict[str, str]:
+        paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
+        return os.environ | {
+            "POCL_CACHE_DIR": self._caches.name,
+            "CUDA_CACHE_DISABLE": "1",
+            "PYOPENCL_NO_CACHE": "1",
+            "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+            "PYTHONIOENCODING": "utf-8",
+        }
+
+    def _too_late(self) -> None:
+        self._late = True
+        self._process.kill()
+
+
+def run_child(arguments: Sequence[str], *, may_fail: bool = False) -> str:
+    """What a child prints. Raises LeftOut where it fails; `may_fail` takes exit code 1 for an answer."""
+    with Child(arguments) as child:
+        return child.rest(may_fail=may_fail)

@@ -2,15 +2,15 @@
 
     python -m runtime.demo.first_use MODEL DEVICE [--programs FILE] [--save-programs FILE] [--output FILE]
 
-Prints what it measured as JSON. The acts that need a real device read it from here, so that a driver that
-takes its process down leaves the story standing.
+Prints what it measured as one line of JSON; then, with --save-programs, reads the programs and prints how
+many seconds that took. The acts that need a real device read it from here, so that a driver that takes its
+process down leaves the story standing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 from runtime.artifact import Artifact
 from runtime.cl.discovery import open_device
 from runtime.cl.interface import Device
-from runtime.demo.children import LeftOut, run_child
+from runtime.demo.children import Child
 from runtime.graph import Graph
 from runtime.profiling import ProfilingSession
 from runtime.timing import KernelRow, Profile
@@ -45,63 +45,52 @@ class FirstUse:
     """Events alive after the last run; None where the device cannot tell."""
 
 
-def measure(
-    model: Path,
-    device: str,
-    *,
-    programs: Path | None = None,
-    save_programs: Path | None = None,
-    output: Path | None = None,
-    **sim_options: Any,
-) -> FirstUse:
+def measure(graph: Graph) -> FirstUse:
     """Uses a model for the first time, then again before, in and after a profiling session."""
-    artifact = Artifact.load(model)
-    target = open_device(device, **sim_options)
-    with Graph(artifact, target) as graph:
-        if programs is not None:
-            graph.set_precompiled_programs(programs.read_bytes())
-        set_example_inputs(graph)
-        first_use_s = timed_run(graph)
-        if output is not None:
-            np.save(output, graph.get_output(0))
-        if save_programs is not None:
-            save_programs.write_bytes(graph.precompile())
-        before = graph.queue.profiling
-        run_s = timed_run(graph)
-        with ProfilingSession(graph.queue) as session:
-            during = graph.queue.profiling
-            graph.run()
-        after = graph.queue.profiling
-        run_after_s = timed_run(graph)
-        return FirstUse(
-            target.name,
-            first_use_s,
-            run_s,
-            run_after_s,
-            (before, during, after),
-            Profile.from_session(session, 1),
-            graph.launches,
-            live_events(target),
-        )
+    first_use_s = timed_run(graph)
+    before = graph.queue.profiling
+    run_s = timed_run(graph)
+    with ProfilingSession(graph.queue) as session:
+        during = graph.queue.profiling
+        graph.run()
+    after = graph.queue.profiling
+    run_after_s = timed_run(graph)
+    device = graph.queue.device
+    return FirstUse(
+        device.name,
+        first_use_s,
+        run_s,
+        run_after_s,
+        (before, during, after),
+        Profile.from_session(session, 1),
+        graph.launches,
+        live_events(device),
+    )
 
 
-def in_a_child(
+def start(
     model: Path,
     device: str,
     *,
     programs: Path | None = None,
     save_programs: Path | None = None,
     output: Path | None = None,
-) -> FirstUse:
-    """`measure` in a process of its own, on empty caches. Raises LeftOut where it fails."""
+) -> Child:
+    """`measure` in a process of its own, on empty caches; its first line is for `read`."""
     command = ["-m", "runtime.demo.first_use", str(model), device]
     for option, file in (("programs", programs), ("save-programs", save_programs), ("output", output)):
         if file is not None:
             command += [f"--{option}", str(file)]
-    try:
-        return _read(run_child(command))
-    except (ValueError, TypeError, KeyError):
-        raise LeftOut("the process that used the device did not say what it measured") from None
+    return Child(command)
+
+
+def read(child: Child) -> FirstUse:
+    """What a child measured, once it has. Raises LeftOut where it fails."""
+    values = json.loads(child.line())
+    profile = values.pop("profile")
+    rows = tuple(KernelRow(**row) for row in profile.pop("rows"))
+    profiling = tuple(values.pop("profiling"))
+    return FirstUse(profile=Profile(rows=rows, **profile), profiling=profiling, **values)
 
 
 def set_example_inputs(graph: Graph) -> None:
@@ -125,14 +114,6 @@ def live_events(device: Device) -> int | None:
     return int(native.platform.ledger.live("event"))
 
 
-def _read(text: str) -> FirstUse:
-    values = json.loads(text)
-    profile = values.pop("profile")
-    rows = tuple(KernelRow(**row) for row in profile.pop("rows"))
-    profiling = tuple(values.pop("profiling"))
-    return FirstUse(profile=Profile(rows=rows, **profile), profiling=profiling, **values)
-
-
 def _main() -> None:
     parser = argparse.ArgumentParser(description="use a model for the first time and measure it")
     parser.add_argument("model", type=Path)
@@ -140,7 +121,19 @@ def _main() -> None:
     parser.add_argument("--programs", type=Path, help="pre-compiled programs to use")
     parser.add_argument("--save-programs", type=Path, help="where to write the programs after the first run")
     parser.add_argument("--output", type=Path, help="where to save the first output")
-    json.dump(asdict(measure(**vars(parser.parse_args()))), sys.stdout)
+    options = parser.parse_args()
+    with Graph(Artifact.load(options.model), open_device(options.device)) as graph:
+        if options.programs is not None:
+            graph.set_precompiled_programs(options.programs.read_bytes())
+        set_example_inputs(graph)
+        measured = measure(graph)
+        if options.output is not None:
+            np.save(options.output, graph.get_output(0))
+        print(json.dumps(asdict(measured)), flush=True)
+        if options.save_programs is not None:
+            begin = time.perf_counter()
+            options.save_programs.write_bytes(graph.precompile())
+            print(time.perf_counter() - begin)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from contextlib import ExitStack
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import as_file, files
 from importlib.util import find_spec
@@ -53,8 +54,11 @@ def tell(console: Console) -> list[Figure]:
         as_file(data / "light_squeezenet.oclm") as model,
         as_file(data / "light_squeezenet.logits.npy") as logits,
         tempfile.TemporaryDirectory(prefix="clsim-demo-", ignore_cleanup_errors=True) as folder,
+        ExitStack() as children,
     ):
         props = acts.Props(Path(folder), model, np.load(logits), pocl)
+        if pocl is not None:
+            children.enter_context(acts.begin(props))
         for number, (title, act) in enumerate(ACTS, 1):
             with stage.act(number, title):
                 act(stage, props)
