@@ -39,6 +39,8 @@ class ViewSpec:
     is_safe: bool
     is_whole: bool
     """All offsets are multiples of the granule, which is the element's size."""
+    align: int
+    """What the base must be a multiple of, where that is to be seen in each chunk; else 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +130,14 @@ class Planner:
             or (seg.granule % size and seg.kind != "arg")
         ):
             return (Plan("bytes", off, axes),) * len(components)
+        loose = form_multiple(form) % item.place.align != 0
+        if loose and (form.rest or any(multiple(c) % item.place.align for c in form.coefs.values())):
+            return (Plan("bytes", off, axes),) * len(components)
         if not form.rest:
             span = self._span(seg, form, item, axes, block)
             if span is not None:
                 return tuple(self._view(seg, form, item, k, span) for k in components)
-        if seg.kind in ("local", "private") and seg.granule != size:
+        if loose or (seg.kind in ("local", "private") and seg.granule != size):
             return (Plan("bytes", off, axes),) * len(components)
         index = self.linears.array(form, size)
         return tuple(Plan("gather", self.b.xadd(index, self.b.x(k)), axes) for k in components)
@@ -156,8 +161,9 @@ class Planner:
         for name in form.coefs:
             axes |= self.analysis.bit[name]
         whole = seg.granule == size and form_multiple(form) % size == 0
-        safe = self._is_safe(seg, form, item, span)
-        spec = ViewSpec(seg.index, item.place.code, component, axes, safe, whole)
+        align = item.place.align if form_multiple(form) % item.place.align else 1
+        safe = align == 1 and self._is_safe(seg, form, item, span)
+        spec = ViewSpec(seg.index, item.place.code, component, axes, safe, whole, align)
         node = self.b.make("view", item.place.code, (form.base, span), spec)
         node.axes = axes
         return Plan("view", node, axes)

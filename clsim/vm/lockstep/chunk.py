@@ -344,6 +344,15 @@ class Chunk:
         index = self.copy_index(seg)
         return (offsets // granule * copies + index) * granule + offsets % granule
 
+    def _straddles(self, seg: int, offsets: Any, size: int) -> bool:
+        """Whether bytes that follow each other in the object lie apart, as its copies are in between."""
+        granule = self.code.granules[seg]
+        return self.copies[seg] > 1 and bool((offsets % granule + size > granule).any())
+
+    def _positions(self, seg: int, offsets: Any, size: int) -> Any:
+        """The position of each of the bytes at some offsets, along a last axis."""
+        return np.stack([self.position(seg, offsets + k) for k in range(size)], axis=-1)
+
     def load_bytes(
         self, seg: int, offsets: Any, place: int, component: int, mask: Any, aligned: bool = False
     ) -> Any:
@@ -357,8 +366,12 @@ class Chunk:
         size = SIZES[spot.code]
         if not inside.any():
             return np.zeros(np.shape(self.position(seg, offsets)), DTYPES[spot.code])
-        at = self.position(seg, np.where(inside, offsets + component * size, 0))
-        values = self._take(self.data[seg], at, spot.code, aligned)
+        offsets = np.where(inside, offsets + component * size, 0)
+        if not aligned and self._straddles(seg, offsets, size):
+            raw = np.ascontiguousarray(self.data[seg][self._positions(seg, offsets, size)])
+            values = raw.view(DTYPES[spot.code])[..., 0]
+        else:
+            values = self._take(self.data[seg], self.position(seg, offsets), spot.code, aligned)
         return np.where(inside, values, SCALAR_TYPES[spot.code](0))
 
     def _take(self, data: Any, at: Any, code: str, aligned: bool = False) -> Any:
@@ -377,8 +390,9 @@ class Chunk:
         return uniform(np.asarray(self.load_bytes(seg, offset, place, component, mask)).flat[0], code)
 
     def load_miss(self, seg: int, miss: Any, place: int, component: int, mask: Any) -> Any:
-        """A strided load some lanes of which are out of bounds."""
-        return self.load_bytes(seg, self.offsets(miss.base, miss.coefs), place, component, mask, True)
+        """A strided load some lanes of which are out of bounds, or not aligned."""
+        offsets, spot = self.offsets(miss.base, miss.coefs), self.code.places[place]
+        return self.load_bytes(seg, offsets, place, component, mask, spot.align <= SIZES[spot.code])
 
     def gather(self, seg: int, code: str, index: Any, place: int, component: int, mask: Any) -> Any:
         """Elements at some indices; the common case is that all are in bounds."""
@@ -407,13 +421,17 @@ class Chunk:
         size = SIZES[spot.code]
         active = inside if mask is None else inside & mask
         for component, value in enumerate(values):
-            at = self.position(seg, offsets + component * size)
+            start = offsets + component * size
             value = np.asarray(value, DTYPES[spot.code])
-            at, value, on = np.broadcast_arrays(at, value, active)
+            at, value, on = np.broadcast_arrays(self.position(seg, start), value, active)
             on = np.atleast_1d(on)
-            at = np.atleast_1d(at)[on]
             raw = np.ascontiguousarray(np.atleast_1d(value)[on]).view(np.uint8).reshape(-1, size)
-            self.data[seg][at[:, None] + np.arange(size)] = raw
+            if self._straddles(seg, start, size):
+                places = self._positions(seg, start, size)
+                each = np.broadcast_to(places, (*at.shape, size)).reshape(*on.shape, size)[on]
+            else:
+                each = np.atleast_1d(at)[on][:, None] + np.arange(size)
+            self.data[seg][each] = raw
 
     def store_miss(self, seg: int, miss: Any, values: tuple[Any, ...], place: int, mask: Any) -> None:
         self.store_bytes(seg, self.offsets(miss.base, miss.coefs), values, place, mask)

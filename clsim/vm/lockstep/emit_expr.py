@@ -262,7 +262,10 @@ class ExpressionEmitter(Core):
         text = f"ndarray({shape}, {self.dtype(spec.code)}, {data}, {place}, {bounds}[2])"
         if spec.is_safe:
             return text
-        return f"({text} if {bounds}[0] <= {offset} <= {bounds}[1] else Miss({offset}, {bounds}[3]))"
+        test = f"{bounds}[0] <= {offset} <= {bounds}[1]"
+        if spec.align > 1:
+            test += f" and not {offset} & {spec.align - 1}"
+        return f"({text} if {test} else Miss({offset}, {bounds}[3]))"
 
     def shape(self, axes: int) -> str:
         """The shape of a value that varies on these axes."""

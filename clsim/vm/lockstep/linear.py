@@ -12,6 +12,9 @@ from clsim.vm.dtypes import is_float
 from clsim.vm.lockstep.build import Builder
 from clsim.vm.lockstep.graph import Node
 
+_DEEPEST = 200
+"""Sums nested deeper than this are taken as they are."""
+
 _LONG = ("i8", "u8", "x")
 
 
@@ -34,6 +37,8 @@ class Linears:
         self.b = builder
         self.axis_bits = axis_bits
         self._known: dict[Node, Linear] = {}
+        self._depth = 0
+        self._values: dict[Node, bool] = {}
         self.inductions: dict[Node, Linear] = {}
         """Loop values that move by a uniform step a pass."""
 
@@ -41,7 +46,10 @@ class Linears:
         """The exact form of an integer node that is known not to wrap; others are opaque."""
         found = self._known.get(node)
         if found is None:
-            found = self._known[node] = self._find(node)
+            self._depth += 1
+            deep = self._depth > _DEEPEST
+            found = self._known[node] = self._opaque(node) if deep and node.axes else self._find(node)
+            self._depth -= 1
         return found
 
     def _uniform(self, node: Node) -> Linear:
@@ -99,10 +107,25 @@ class Linears:
         return self._add(a, self.scale(b, -1))
 
     def is_signed_comparison(self, node: Node) -> bool:
-        """Whether a comparison is one of the exact values: an unsigned one only where neither side wraps."""
-        if node.args[0].code != "u8":
+        """Whether a comparison is one of the exact values: nothing unsigned in it wraps."""
+        return all(self._is_value(n) for n in node.args)
+
+    def _is_value(self, node: Node) -> bool:
+        """Whether the form of a node, which holds modulo 2 ** 64, gives its very value."""
+        found = self._values.get(node)
+        if found is None:
+            found = self._values[node] = self._find_whether_value(node)
+        return found
+
+    def _find_whether_value(self, node: Node) -> bool:
+        if node.code == "u8":
+            low, high = self.b.bounds(node)
+            return low >= 0 and high < 1 << 62
+        if not node.axes or node.op not in ("conv", "add", "sub", "mul", "shl"):
             return True
-        return all(self.b.bounds(n)[0] >= 0 and self.b.bounds(n)[1] < 1 << 62 for n in node.args)
+        return (node.exact or node.code == "x") and all(
+            self._is_value(a) for a in node.args if not is_float(a.code)
+        )
 
     def scale(self, a: Linear, factor: int) -> Linear:
         if factor == 1:
@@ -152,31 +175,34 @@ class Linears:
         return self.b.make("exactdiv", "x", (node, self.b.x(divisor)))
 
 
-def multiple(node: Node, assumed: dict[Node, int] | None = None) -> int:
+def multiple(node: Node, assumed: dict[Node, int] | None = None, depth: int = 0) -> int:
     """A number that is known to divide the node's value; 0 for the constant 0."""
     op = node.op
     if op == "const":
         return abs(int(node.attr))
     if assumed and node in assumed:
         return assumed[node]
+    if depth > _DEEPEST:
+        return 1
+    depth += 1
     does_not_wrap = node.code == "x" or node.exact
     if op == "mul" and does_not_wrap:
-        return multiple(node.args[0], assumed) * multiple(node.args[1], assumed)
+        return multiple(node.args[0], assumed, depth) * multiple(node.args[1], assumed, depth)
     if op in ("add", "sub") and does_not_wrap:
-        return gcd(multiple(node.args[0], assumed), multiple(node.args[1], assumed))
+        return gcd(multiple(node.args[0], assumed, depth), multiple(node.args[1], assumed, depth))
     if op == "conv" and node.exact and not is_float(node.args[0].code):
-        return multiple(node.args[0], assumed)
+        return multiple(node.args[0], assumed, depth)
     if op == "loop" and node.code == "x":
-        return _loop_multiple(node, assumed or {})
+        return _loop_multiple(node, assumed or {}, depth)
     return 1
 
 
-def _loop_multiple(node: Node, assumed: dict[Node, int]) -> int:
+def _loop_multiple(node: Node, assumed: dict[Node, int], depth: int) -> int:
     """What divides a loop value at its start, as far as each pass keeps it."""
     first, following = node.args
-    divisor = multiple(first, assumed)
+    divisor = multiple(first, assumed, depth)
     for _ in range(3):
-        kept = gcd(divisor, multiple(following, {**assumed, node: divisor}))
+        kept = gcd(divisor, multiple(following, {**assumed, node: divisor}, depth))
         if kept == divisor:
             return divisor
         divisor = kept
