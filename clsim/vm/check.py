@@ -6,10 +6,13 @@ from clsim.clc import ir
 from clsim.clc.types import Opaque, Pointer, Record, Scalar, Vector
 from clsim.vm import builtins
 from clsim.vm.errors import NotSupported
-from clsim.vm.walk import called_functions, expressions_of, operands, statements
+from clsim.vm.walk import blocks_of, called_functions, expressions, expressions_of, statements
 
 _LARGEST_COPY = 1 << 15
 _DEEPEST_CALLS = 48
+_DEEPEST_BLOCKS = 60
+_DEEPEST_LOOPS = 16
+"""Python takes blocks nested 100 deep and loops nested 20 deep."""
 
 
 def check_supported(module: ir.Module, kernel: ir.Function) -> None:
@@ -17,7 +20,11 @@ def check_supported(module: ir.Module, kernel: ir.Function) -> None:
     for parameter in kernel.parameters:
         if parameter.record is None and not isinstance(parameter.var.type, (Scalar, Vector, Pointer, Record)):
             raise NotSupported(kernel.name, f"a parameter of type {parameter.var.type}", kernel.loc)
+    alone = Shape(None)
     for function in called_functions(module, kernel):
+        if alone.blocks(function) > _DEEPEST_BLOCKS or alone.loops(function) > _DEEPEST_LOOPS:
+            what = f"a function that nests more than {_DEEPEST_BLOCKS} blocks or {_DEEPEST_LOOPS} loops"
+            raise NotSupported(kernel.name, what, function.loc)
         for s in statements(function.body):
             if isinstance(s, ir.Call) and s.function not in module.functions:
                 raise NotSupported(kernel.name, f"the function {s.function}", s.loc)
@@ -28,12 +35,11 @@ def check_supported(module: ir.Module, kernel: ir.Function) -> None:
 
 
 def _check_expression(kernel: ir.Function, e: ir.Expr) -> None:
-    if isinstance(e, ir.Builtin) and not builtins.is_known(e.name):
-        raise NotSupported(kernel.name, f"the built-in {e.name}", e.loc)
-    if isinstance(e.type, Opaque):
-        raise NotSupported(kernel.name, f"a value of type {e.type}")
-    for inner in operands(e):
-        _check_expression(kernel, inner)
+    for inner in expressions(e):
+        if isinstance(inner, ir.Builtin) and not builtins.is_known(inner.name):
+            raise NotSupported(kernel.name, f"the built-in {inner.name}", inner.loc)
+        if isinstance(inner.type, Opaque):
+            raise NotSupported(kernel.name, f"a value of type {inner.type}")
 
 
 def needs_scalar(module: ir.Module, kernel: ir.Function) -> bool:
@@ -51,15 +57,16 @@ def needs_scalar(module: ir.Module, kernel: ir.Function) -> bool:
         waits |= more
     for function in functions:
         for s in statements(function.body):
-            if isinstance(s, ir.Loop) and any(_may_wait(inner, waits) for inner in _inside(s)):
+            if isinstance(s, ir.Loop) and any(_may_wait(inner, waits) for inner in _all_inside(s)):
                 return True
             if isinstance(s, (ir.CopyMemory, ir.FillMemory)) and s.size > _LARGEST_COPY:
                 return True
-    return _depth(module, kernel, {}) > _DEEPEST_CALLS
-
-
-def _inside(loop: ir.Loop) -> list[ir.Statement]:
-    return [s for block in (loop.before, loop.body, loop.after) for s in statements(block)]
+    shape = Shape(module)
+    return (
+        shape.calls(kernel) > _DEEPEST_CALLS
+        or shape.blocks(kernel) > _DEEPEST_BLOCKS
+        or shape.loops(kernel) > _DEEPEST_LOOPS
+    )
 
 
 def _waits(block: ir.Block) -> bool:
@@ -76,14 +83,57 @@ def _may_wait(s: ir.Statement, names: set[str]) -> bool:
     return _calls(s, names)
 
 
-def _depth(module: ir.Module, function: ir.Function, known: dict[str, int]) -> int:
-    if function.name not in known:
-        known[function.name] = 1 + max(
-            (
-                _depth(module, module.functions[s.function], known)
-                for s in statements(function.body)
-                if isinstance(s, ir.Call)
-            ),
-            default=0,
-        )
-    return known[function.name]
+class Shape:
+    """How deep a function nests, by function: with its calls inlined, or on its own where `module` is None."""
+
+    def __init__(self, module: ir.Module | None) -> None:
+        self.module = module
+        self._calls: dict[str, int] = {}
+        self._blocks: dict[str, int] = {}
+        self._loops: dict[str, int] = {}
+
+    def calls(self, function: ir.Function) -> int:
+        """Calls inside calls."""
+        if function.name not in self._calls:
+            inner = (self.calls(f) for s in statements(function.body) for f in self._called(s))
+            self._calls[function.name] = 1 + max(inner, default=0)
+        return self._calls[function.name]
+
+    def _called(self, s: ir.Statement) -> list[ir.Function]:
+        return [self.module.functions[s.function]] if self.module and isinstance(s, ir.Call) else []
+
+    def blocks(self, function: ir.Function) -> int:
+        """Blocks inside blocks; what follows a statement that may jump away counts as inside it."""
+        if function.name not in self._blocks:
+            self._blocks[function.name] = self._depth(function.body)
+        return self._blocks[function.name]
+
+    def _depth(self, block: ir.Block) -> int:
+        deepest = level = 0
+        for s in block:
+            inner = [self._depth(b) for b in blocks_of(s)] + [self.blocks(f) for f in self._called(s)]
+            deepest = max(deepest, level + 1 + max(inner, default=0))
+            if self.module and blocks_of(s) and any(map(_is_jump, _all_inside(s))):
+                level += 1
+        return deepest
+
+    def loops(self, function: ir.Function) -> int:
+        """Loops and switches inside each other."""
+        if function.name not in self._loops:
+            self._loops[function.name] = self._turns(function.body)
+        return self._loops[function.name]
+
+    def _turns(self, block: ir.Block) -> int:
+        deepest = 0
+        for s in block:
+            inner = [self._turns(b) for b in blocks_of(s)] + [self.loops(f) for f in self._called(s)]
+            deepest = max(deepest, max(inner, default=0) + isinstance(s, (ir.Loop, ir.Switch)))
+        return deepest
+
+
+def _all_inside(s: ir.Statement) -> list[ir.Statement]:
+    return [x for block in blocks_of(s) for x in statements(block)]
+
+
+def _is_jump(s: ir.Statement) -> bool:
+    return isinstance(s, (ir.Return, ir.Break, ir.Continue))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from clsim.clc import ir
+from clsim.clc.recursion import deep_recursion
 from clsim.clc.types import BOOL, Pointer, Scalar, Space, Type, Vector
 from clsim.vm import builtins
 from clsim.vm.dtypes import SCALAR_TYPES, code_of, is_float, width_of
@@ -45,7 +46,8 @@ class ScalarProgram:
         self._with_barrier: dict[str, bool] = {}
         lines: list[str] = []
         self._written: set[str] = set()
-        self._write(kernel, lines)
+        with deep_recursion():
+            self._write(kernel, lines)
         exec(compile("\n".join(lines), f"<scalar {kernel.name}>", "exec"), self._pool)
         self.run = self._pool[f"f_{kernel.name}"]
         self.has_barrier = self.function_has_barrier(kernel.name)

@@ -19,11 +19,13 @@ def blocks_of(s: ir.Statement) -> tuple[ir.Block, ...]:
 
 
 def statements(block: ir.Block) -> Iterator[ir.Statement]:
-    """All statements of a block, those inside others too."""
-    for s in block:
+    """All statements of a block, those inside others too, in the order of the source."""
+    waiting = list(reversed(block))
+    while waiting:
+        s = waiting.pop()
         yield s
-        for inner in blocks_of(s):
-            yield from statements(inner)
+        for inner in reversed(blocks_of(s)):
+            waiting.extend(reversed(inner))
 
 
 def operands(e: ir.Expr) -> tuple[ir.Expr, ...]:
@@ -46,6 +48,15 @@ def operands(e: ir.Expr) -> tuple[ir.Expr, ...]:
         case ir.Builtin():
             return e.args
     raise AssertionError(type(e).__name__)
+
+
+def expressions(e: ir.Expr) -> Iterator[ir.Expr]:
+    """An expression and all inside it. Sources nest as deep as they like, so this does not recurse."""
+    waiting = [e]
+    while waiting:
+        e = waiting.pop()
+        yield e
+        waiting.extend(operands(e))
 
 
 def expressions_of(s: ir.Statement) -> tuple[ir.Expr, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clsim.clc import ir
+from clsim.clc.recursion import deep_recursion
 from clsim.vm.lockstep.access import Planner
 from clsim.vm.lockstep.analyse import Analysis
 from clsim.vm.lockstep.emit import Emitter
@@ -49,6 +50,11 @@ class Code:
 
 def generate(module: ir.Module, kernel: ir.Function, variant: Variant) -> Code:
     """Make the code of a variant."""
+    with deep_recursion():
+        return _generate(module, kernel, variant)
+
+
+def _generate(module: ir.Module, kernel: ir.Function, variant: Variant) -> Code:
     graph = lower(module, kernel, variant)
     analysis = Analysis(graph, variant)
     planner = Planner(analysis)

@@ -19,6 +19,7 @@ from clsim.vm.lockstep.variant import Variant
 _MAX_INLINE = 6
 _IN_PLACE = {"add": "+", "sub": "-", "mul": "*"}
 _FRESH = frozenset(("add", "sub", "mul", "div", "neg", "select"))
+_DEEPEST_CHAIN = 24
 _NEVER_INLINE = frozenset(("span", "view", "pair", "whole"))
 
 
@@ -187,6 +188,7 @@ class Core:
                 node.uses == 1
                 and node.home is block
                 and self._depth < _MAX_INLINE
+                and self.schedule.height[node] < _DEEPEST_CHAIN
                 and node.op not in _NEVER_INLINE
                 and self._accumulator(node) is None
             ):
@@ -194,7 +196,8 @@ class Core:
                 text = self.expression(node)
                 self._depth -= 1
                 return text
-            name = self.set(node)
+            self.settle(node)
+            name = self.names[node]
         consumed.append(node)
         return self.cut(node, name, block)
 
@@ -257,8 +260,20 @@ class Core:
 
     def settle(self, node: Node) -> None:
         """See that a value has a variable or is a literal, without using it."""
-        if node.op not in ("const", "undef") and node not in self.names and self.leaf(node) is None:
-            self.set(node)
+        waiting = [node]
+        while waiting:
+            node = waiting[-1]
+            if node.op in ("const", "undef") or node in self.names or self.leaf(node) is not None:
+                waiting.pop()
+                continue
+            # Long chains are written from their far end, so that nothing recurses as deep as they are.
+            height = self.schedule.height
+            chain = [a for a in node.args if height.get(a, 0) >= _DEEPEST_CHAIN and a not in self.names]
+            if chain:
+                waiting.extend(chain)
+            else:
+                self.set(node)
+                waiting.pop()
 
     def set(self, node: Node) -> str:
         """Write the statement that gives a floating node its variable, in its home block."""
@@ -306,6 +321,8 @@ class Core:
     def is_full(self, node: Node) -> bool:
         """Whether a value surely has all lanes along its axes; a loop's first value may have fewer."""
         known = self._full.get(node)
+        if known is None and self.schedule.height.get(node, 0) > 8 * _DEEPEST_CHAIN:
+            return False
         if known is None:
             if node.op == "load":
                 plan = self.planner.plans[node.attr][0]

@@ -30,6 +30,8 @@ class Schedule:
         self.users: dict[Node, list[Node]] = {}
         self.live_phis: set[Node] = set()
         self._order: list[Node] = []
+        self.height: dict[Node, int] = {}
+        """How long the longest chain of floating operands is."""
         self._seen: set[Node] = set()
         self._pending: list[Node] = []
         self._count_uses()
@@ -137,7 +139,10 @@ class Schedule:
     # ------------------------------------------------------------ places
 
     def _place(self) -> None:
-        for node in self._topological():
+        order = self._topological()
+        for node in reversed(order):
+            self.height[node] = 1 + max((self.height.get(a, 0) for a in node.args), default=0)
+        for node in order:
             site = self._sites.get(node)
             assert site is not None, node
             node.home = self._best(site, node.early)
