@@ -170,7 +170,9 @@ class Analysis:
         for a in node.args:
             axes |= a.axes
         if op == "out":
-            axes |= self.leaving_axes(node.attr)
+            leaving = self.leaving_axes(node.attr)
+            # It is chosen by the mask of the lanes still in the loop, which varies as the loop's own mask does.
+            axes |= leaving and leaving | node.attr.parent.mask_axes
         return axes
 
     @staticmethod

@@ -110,3 +110,27 @@ def test_a_vector_read_in_stride_from_an_unaligned_place_is_a_fault() -> None:
         ("misaligned", 8, 4),
         ("misaligned", 16, 8),
     ]
+
+
+def test_a_loop_in_a_branch_varies_as_the_branch_does() -> None:
+    """Lanes of the rows that take the branch all write the same; the loop itself varies by column only."""
+    rows = np.array([0, 1, 1, 0], np.int32)
+    out, shared = np.full(4, -1, np.int32), np.zeros(16, np.int32)
+    source = """kernel void k(global const int *rows, global int *out, global int *shared) {
+        int x = get_local_id(0), y = get_local_id(1);
+        local int sums[4];
+        if (rows[y] > 0) {
+            int sum = 0;
+            for (int j = 0; j < x + 1; ++j) {
+                sum += j * 3 + x;
+                if (j == 2) break;
+            }
+            out[x] = sum;
+            sums[x] = sum;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        shared[4 * y + x] = sums[x];
+    }"""
+    run_both(source, [rows, out, shared], (4, 4), (4, 4))
+    assert out.tolist() == [0, 5, 15, 18]
+    assert shared.tolist() == [0, 5, 15, 18] * 4
