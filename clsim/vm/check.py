@@ -84,7 +84,7 @@ def _may_wait(s: ir.Statement, names: set[str]) -> bool:
 
 
 class Shape:
-    """How deep a function nests, by function: with its calls inlined, or on its own where `module` is None."""
+    """How deep functions nest: with their calls inlined, or each on its own where `module` is None."""
 
     def __init__(self, module: ir.Module | None) -> None:
         self.module = module

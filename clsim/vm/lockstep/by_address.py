@@ -9,7 +9,7 @@ import numpy as np
 from clsim.clc.types import Space
 from clsim.vm.dtypes import DTYPES, SCALAR_TYPES, SIZES
 from clsim.vm.lockstep import atomics
-from clsim.vm.lockstep.chunk import Chunk
+from clsim.vm.lockstep.chunk_access import AccessingChunk
 from clsim.vm.lockstep.runtime import Miss
 from clsim.vm.scalar_ops import uniform
 
@@ -19,7 +19,7 @@ _NULL = 0
 """The segment that stands for what no pointer leads to."""
 
 
-class AddressedChunk(Chunk):
+class AddressedChunk(AccessingChunk):
     """The complete chunk: what generated code calls."""
 
     def _candidates(self, addresses: Any) -> list[tuple[int, Any]]:

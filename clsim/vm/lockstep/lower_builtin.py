@@ -9,8 +9,8 @@ from clsim.clc.types import Vector
 from clsim.vm import builtins
 from clsim.vm.dtypes import SIZES, code_of, is_float
 from clsim.vm.lockstep.graph import Graph, Node, Value
-from clsim.vm.lockstep.lower import DynamicPointer
 from clsim.vm.lockstep.lower_expr import ExpressionLowering
+from clsim.vm.lockstep.lower_loops import DynamicPointer
 from clsim.vm.lockstep.variant import Variant
 
 

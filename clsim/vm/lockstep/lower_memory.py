@@ -9,11 +9,11 @@ from clsim.clc import ir
 from clsim.clc.types import Pointer, Type, Vector
 from clsim.vm.dtypes import SIZES, code_of, width_of
 from clsim.vm.lockstep.graph import AtomicItem, Load, Node, Place, Ptr, Seg, Store, Value
-from clsim.vm.lockstep.lower import Lowering
+from clsim.vm.lockstep.lower_loops import LoopLowering
 from clsim.vm.lockstep.promote import place_of
 
 
-class MemoryLowering(Lowering):
+class MemoryLowering(LoopLowering):
     # ------------------------------------------------------------ pointers
 
     def address(self, value: Value) -> Node:
