@@ -166,8 +166,8 @@ def test_functions_of_one_number_agree_within_their_errors(queue: Any, type_: st
 
 
 INTEGER_FUNCTIONS = (
-    "abs(x) abs_diff(x, y) add_sat(x, y) clz(x) hadd(x, y) mad_hi(x, y, x) mad_sat(x, y, y) max(x, y) min(x, y)"
-    " mul_hi(x, y) popcount(x) rhadd(x, y) rotate(x, y) sub_sat(x, y) clamp(x, (T)3, (T)90)"
+    "abs(x) abs_diff(x, y) add_sat(x, y) clz(x) hadd(x, y) mad_hi(x, y, x) mad_sat(x, y, y) max(x, y)"
+    " min(x, y) mul_hi(x, y) popcount(x) rhadd(x, y) rotate(x, y) sub_sat(x, y) clamp(x, (T)3, (T)90)"
 )
 
 
