@@ -171,7 +171,7 @@ class Analysis:
             axes |= a.axes
         if op == "out":
             leaving = self.leaving_axes(node.attr)
-            # It is chosen by the mask of the lanes still in the loop, which varies as the loop's own mask does.
+            # The mask of the lanes still in the loop chose it, which varies as the mask around the loop does.
             axes |= leaving and leaving | node.attr.parent.mask_axes
         return axes
 
