@@ -11,9 +11,12 @@ def main() -> int:
     if importlib.util.find_spec("typer") is None or importlib.util.find_spec("rich") is None:
         print('clrt needs typer and rich: pip install "clsim[cli]"', file=sys.stderr)
         return 2
-    from runtime.cli import main as run
+    try:
+        from runtime.cli import main as run
 
-    return run()
+        return run()
+    except KeyboardInterrupt:  # while modules are imported; later ones are the command line's
+        return 130
 
 
 if __name__ == "__main__":

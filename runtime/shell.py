@@ -114,17 +114,34 @@ def run_app(app: typer.Typer, program: str, args: Sequence[str] | None = None) -
     except (KeyboardInterrupt, typer.Abort):
         result = EXIT_INTERRUPTED
     except Exception as error:
-        told = _explain(error, program)
-        if told is None:
-            raise
-        message, result = told
-        try:
-            print(message, file=sys.stderr)
-        except BrokenPipeError:
-            _pipe_closed()
+        if _was_interrupted(error):
+            result = EXIT_INTERRUPTED
+        else:
+            result = _tell(error, program)
     if result == EXIT_INTERRUPTED:
         print("Interrupted.", file=sys.stderr)
     return result if isinstance(result, int) else 0
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Whether it came up while Ctrl-C was dealt with, as what closes half-done work may raise."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__context__
+    return cause is not None
+
+
+def _tell(error: Exception, program: str) -> int:
+    """Tells an error that is no fault of ours, and gives its exit code; raises it again if it is one."""
+    told = _explain(error, program)
+    if told is None:
+        raise error
+    message, code = told
+    try:
+        print(message, file=sys.stderr)
+    except BrokenPipeError:
+        _pipe_closed()
+    return code
 
 
 def _teller(program: str) -> Callable[..., None]:

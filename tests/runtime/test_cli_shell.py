@@ -66,6 +66,7 @@ def test_any_text_goes_through_any_pipe_and_keeps_its_columns(encoding: str) -> 
         ),
         ("raise KeyboardInterrupt", 130, "Interrupted."),
         ("raise typer.Abort", 130, "Interrupted."),
+        ("try:\n    raise KeyboardInterrupt\nfinally:\n    [].pop()", 130, "Interrupted."),
         ("raise typer.Exit(1)", 1, ""),
     ],
 )

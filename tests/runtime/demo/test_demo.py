@@ -26,7 +26,7 @@ def play(*args: str, encoding: str = "utf-8", **environment: str) -> subprocess.
         capture_output=True,
         encoding=encoding,
         check=False,
-        timeout=240,
+        timeout=280,
     )
 
 
@@ -99,6 +99,20 @@ def test_a_pocl_that_fails_is_left_out(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Left out, what needs PoCL:" in " ".join(done.stderr.split())
     assert json.loads(done.stdout)[-1]["name"] == "demo_seconds"
+
+
+def test_with_pocl_every_act_is_played_in_full(pytestconfig: pytest.Config) -> None:
+    if pytestconfig.getoption("--device", default=None) != "pocl":
+        pytest.skip("plays on PoCL for a minute; run with --device pocl")
+    done = play("--json", "-")
+
+    assert done.returncode == 0, done.stderr
+    assert "Left out" not in done.stderr
+    figures = {row["name"]: row for row in json.loads(done.stdout)}
+    assert figures["squeezenet_relative_error_pocl"]["pass"]
+    assert figures["squeezenet_sim_against_pocl"]["pass"]
+    assert figures["session_leaves_a_normal_queue"]["pass"]
+    assert figures["first_use_speedup"]["value"] > 10, "30 and more on a machine that does nothing else"
 
 
 @pytest.mark.skipif(not list(distributions(name="clsim")), reason="clsim is not installed but a checkout")
