@@ -1,7 +1,8 @@
 """Random kernels without undefined behaviour, the same for the same seed.
 
 `program(seed)` takes `A` (64 ints), `O` (8 ints an item), `F` (4 floats an item) and `n`; 64 items in groups
-of 16. Every item writes only its own part of `O` and `F` and its own slots of local memory.
+of 16, or 8 by 8 in groups of 4 by 4 for `in_rows`. Every item writes only its own part of `O` and `F` and its
+own slots of local memory.
 """
 
 from __future__ import annotations
@@ -15,14 +16,18 @@ LITERALS = (0, 1, 2, 3, 5, 7, 100, 127, 255, 1000, 32767, 65535)
 FIXED = ("gid", "lid", "n", "x", "y")
 
 HEAD = "#pragma OPENCL FP_CONTRACT OFF\ntypedef struct { uint a; ushort b[3]; } T;\n"
-ENTRY = """kernel void k(global const int *A, global int *O, global float *F, int n) {
-int gid = get_global_id(0), lid = get_local_id(0); uint q = 3; T S = {1, {2, 3, 4}}; uint P[8] = {1, 2, 3};
+PLACE = "int gid = get_global_id(0), lid = get_local_id(0);"
+PLACE_IN_ROWS = """int lx = get_local_id(0), ly = get_local_id(1), lid = 4 * ly + lx;
+int gid = get_global_id(1) * 8 + get_global_id(0);"""
+ENTRY = """ uint q = 3; T S = {1, {2, 3, 4}}; uint P[8] = {1, 2, 3};
 local uint L[32]; L[lid] = lid; L[31 - lid] = 7; P[gid & 7] = gid;
 """
 
 
 class Writer:
-    def __init__(self, seed: int, with_double: bool) -> None:
+    def __init__(self, seed: int, with_double: bool, in_rows: bool) -> None:
+        self.place = PLACE_IN_ROWS if in_rows else PLACE
+        self.ids = ("lid", "lx", "ly") if in_rows else ("lid",)
         self.random = random.Random(seed)
         self.floats = ("float", "double") if with_double else ("float",)
         self.types = (*INTEGERS, *self.floats)
@@ -83,7 +88,7 @@ class Writer:
         kind = self.random.randrange(7)
         if kind == 0:
             bound = self.pick("n", "n * 2", "n - 3", str(self.random.randrange(-1, 18)))
-            return f"(lid {self.pick(*COMPARISONS)} {bound})"
+            return f"({self.pick(*self.ids)} {self.pick(*COMPARISONS)} {bound})"
         if kind == 1 and depth > 0:
             return f"({self.condition(depth - 1)} {self.pick('&&', '||')} {self.condition(depth - 1)})"
         if kind == 2 and depth > 0:
@@ -179,10 +184,11 @@ class Writer:
         self.variables = [("x", "uint"), ("y", "uint"), ("n", "int")]
         body = self.scoped(3, 2, False)
         text = f"{HEAD}uint f(uint x, uint y, global const int *A, uint *P, int n) {{\n"
-        text += f"int gid = get_global_id(0), lid = get_local_id(0); {body}"
+        text += f"{self.place} {body}"
         text += f" return {self.expression('uint', 2)}; }}\n"
         self.in_function = False
         self.variables = [("gid", "int"), ("lid", "int"), ("n", "int"), ("q", "uint"), ("S.a", "uint")]
+        text += "kernel void k(global const int *A, global int *O, global float *F, int n) {\n" + self.place
         text += ENTRY + "\n".join(self.statement(3, False) for _ in range(self.random.randrange(4, 9)))
         text += "\nO[gid * 8] += (int)(q + P[3] + S.a + S.b[2] + L[lid]);\n"
         for name, type_ in self.variables:
@@ -192,5 +198,5 @@ class Writer:
         return text + "}\n"
 
 
-def program(seed: int, with_double: bool = True) -> str:
-    return Writer(seed, with_double).program()
+def program(seed: int, *, with_double: bool = True, in_rows: bool = False) -> str:
+    return Writer(seed, with_double, in_rows).program()
