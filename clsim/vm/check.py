@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from clsim.clc import ir
 from clsim.clc.types import Opaque, Pointer, Record, Scalar, Vector
 from clsim.vm import builtins
@@ -42,45 +44,64 @@ def _check_expression(kernel: ir.Function, e: ir.Expr) -> None:
             raise NotSupported(kernel.name, f"a value of type {inner.type}")
 
 
-def needs_scalar(module: ir.Module, kernel: ir.Function) -> bool:
-    """Whether lanes in lockstep could wait for each other for ever, or the code would grow too large.
+class Progress(Enum):
+    """How a kernel's work-items may be moved so that all of them end."""
 
-    A loop that ends by another work-item's atomic operation (a lock, a compare-and-swap retry) makes no
-    progress while all lanes move together.
-    """
+    TOGETHER = "together"
+    RETRYING = "retrying"
+    """In lockstep, few at a time: a compare-and-swap loop lets one item an address through each pass."""
+    IN_TURN = "in turn"
+    """One after another: items may wait for each other (a lock), or the code would grow too large."""
+
+
+def progress_of(module: ir.Module, kernel: ir.Function) -> Progress:
+    """What the loops with atomic operations in a kernel ask for."""
     functions = called_functions(module, kernel)
-    waits = {f.name for f in functions if _waits(f.body)}
-    for _ in functions:  # as many rounds as there are functions: calls nest no deeper
-        more = {f.name for f in functions if any(_calls(s, waits) for s in statements(f.body))}
-        if more <= waits:
-            break
-        waits |= more
-    for function in functions:
-        for s in statements(function.body):
-            if isinstance(s, ir.Loop) and any(_may_wait(inner, waits) for inner in _all_inside(s)):
-                return True
-            if isinstance(s, (ir.CopyMemory, ir.FillMemory)) and s.size > _LARGEST_COPY:
-                return True
+    for wanted in (Progress.IN_TURN, Progress.RETRYING):
+        names = _functions_that(wanted, functions)
+        for function in functions:
+            for s in statements(function.body):
+                if isinstance(s, ir.Loop) and any(_asks(i, wanted, names) for i in _all_inside(s)):
+                    return wanted
+        if wanted is Progress.IN_TURN and _is_too_large(module, kernel, functions):
+            return wanted
+    return Progress.TOGETHER
+
+
+def _is_too_large(module: ir.Module, kernel: ir.Function, functions: list[ir.Function]) -> bool:
     shape = Shape(module)
+    copies = (
+        s.size for f in functions for s in statements(f.body) if isinstance(s, (ir.CopyMemory, ir.FillMemory))
+    )
     return (
-        shape.calls(kernel) > _DEEPEST_CALLS
+        max(copies, default=0) > _LARGEST_COPY
+        or shape.calls(kernel) > _DEEPEST_CALLS
         or shape.blocks(kernel) > _DEEPEST_BLOCKS
         or shape.loops(kernel) > _DEEPEST_LOOPS
     )
 
 
-def _waits(block: ir.Block) -> bool:
-    return any(_may_wait(s, set()) for s in statements(block))
+def _functions_that(wanted: Progress, functions: list[ir.Function]) -> set[str]:
+    """Functions that a loop may not simply call."""
+    names: set[str] = set()
+    for _ in functions:  # as many rounds as there are functions: calls nest no deeper
+        more = {f.name for f in functions if any(_asks(s, wanted, names) for s in statements(f.body))}
+        if more == names:
+            break
+        names = more
+    return names
 
 
-def _calls(s: ir.Statement, names: set[str]) -> bool:
-    return isinstance(s, ir.Call) and s.function in names
-
-
-def _may_wait(s: ir.Statement, names: set[str]) -> bool:
-    if isinstance(s, ir.Atomic):
-        return s.op in ("cmpxchg", "load") or (s.op == "xchg" and s.result is not None)
-    return _calls(s, names)
+def _asks(s: ir.Statement, wanted: Progress, names: set[str]) -> bool:
+    if isinstance(s, ir.Call):
+        return s.function in names
+    if not isinstance(s, ir.Atomic):
+        return False
+    # Exchanging constants is taking a lock; exchanging what was computed from the old value is a retry.
+    is_lock = s.op == "cmpxchg" and all(isinstance(a, ir.Const) for a in s.args)
+    if wanted is Progress.RETRYING:
+        return s.op == "cmpxchg"
+    return is_lock or s.op == "load" or (s.op == "xchg" and s.result is not None)
 
 
 class Shape:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clsim.vm.check import check_supported, needs_scalar
+from clsim.vm.check import Progress, check_supported, progress_of
+from clsim.vm.lockstep.atomics import Livelock
 from clsim.vm.lockstep.code import Code, generate
 from clsim.vm.lockstep.launch import LaunchState, parts_of
 from clsim.vm.scalar import ScalarProgram
@@ -32,7 +33,7 @@ class Kernel:
         self.name = name
         self._module = module
         self._function = module.functions[name]
-        self._in_turn = needs_scalar(module, self._function)
+        self._progress = progress_of(module, self._function)
         self._program: ScalarProgram | None = None
         self._codes: dict[Variant, Code] = {}
         self._lock = threading.Lock()
@@ -50,16 +51,26 @@ class Kernel:
         The caller has checked the arguments against the kernel's parameters and the sizes against the
         device's limits. Only effects on memory and the report are left behind.
         """
-        if self._in_turn:
-            return self.launch_scalar(
-                arguments, ndrange, record_accesses=record_accesses, loop_limit=loop_limit
-            )
-        state = LaunchState(self._function, arguments, ndrange, loop_limit, record_accesses)
+        if self._progress is not Progress.IN_TURN:
+            state = LaunchState(self._function, arguments, ndrange, loop_limit, record_accesses)
+            if self._progress is Progress.TOGETHER:
+                self._run(state)
+                return state.report()
+            before = state.snapshot()
+            state.retrying = True
+            try:
+                self._run(state)
+            except Livelock:
+                state.restore(before)
+                self._progress = Progress.IN_TURN
+            else:
+                return state.report()
+        return self.launch_scalar(arguments, ndrange, record_accesses=record_accesses, loop_limit=loop_limit)
+
+    def _run(self, state: LaunchState) -> None:
         with np.errstate(all="ignore"):
-            for part in parts_of(ndrange):
-                code = self._code(state.variant_of(part))
-                state.run(code, part)
-        return state.report()
+            for part in parts_of(state.ndrange):
+                state.run(self._code(state.variant_of(part)), part)
 
     def launch_scalar(
         self,

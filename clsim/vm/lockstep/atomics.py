@@ -6,6 +6,11 @@ from typing import Any
 
 import numpy as np
 
+
+class Livelock(Exception):
+    """Lanes in lockstep wait for each other; nothing that they do changes that."""
+
+
 _UFUNCS: dict[str, Any] = {
     "add": np.add,
     "sub": np.subtract,
@@ -76,13 +81,19 @@ def _one_address(op: str, memory: Any, place: int, values: Any) -> Any:
 
 
 def _compare_exchange(memory: Any, index: Any, expected: Any, new: Any) -> Any:
-    old = np.empty(index.shape, memory.dtype)
-    now: dict[int, Any] = {}
-    lanes = zip(index.tolist(), expected.tolist(), new.tolist(), strict=True)
-    for lane, (place, comparand, value) in enumerate(lanes):
-        current = now[place] if place in now else memory[place].item()
-        old[lane] = current
-        now[place] = value if current == comparand else current
-    for place, value in now.items():
-        memory[place] = value
+    """At each address the first lane that finds what it expects, and changes it, wins.
+
+    Lanes that change nothing have come before it. The others find what it left; one that expects just that,
+    too, is taken to have come before.
+    """
+    current = memory[index]
+    old = current.copy()
+    changing = (current == expected) & (new != current)
+    candidates = np.flatnonzero(changing)
+    if candidates.size:
+        places, first = np.unique(index[candidates], return_index=True)
+        winners = candidates[first]
+        memory[places] = new[winners]
+        changing[winners] = False
+        old[changing] = memory[index[changing]]
     return old

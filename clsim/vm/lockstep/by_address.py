@@ -153,6 +153,8 @@ class AddressedChunk(AccessingChunk):
         memory = data[: data.size // size * size].view(dtype)
         values = tuple(np.broadcast_to(np.asarray(a, dtype), self.dims)[on] for a in args)
         found = atomics.apply(op, memory, np.atleast_1d(at) // size, values, wanted)
+        if op == "cmpxchg" and self.launch.retrying:
+            self.launch.count_tries(bool((found == values[0]).any()))
         if old is not None:
             old[on] = found
         return old

@@ -15,6 +15,7 @@ from clsim.vm.accesses import Recorder
 from clsim.vm.dtypes import unpack
 from clsim.vm.findings import Findings
 from clsim.vm.launch import BufferArgument, LaunchReport, LocalArgument, NDRange, ScalarArgument
+from clsim.vm.lockstep.atomics import Livelock
 from clsim.vm.lockstep.by_address import AddressedChunk
 from clsim.vm.lockstep.variant import ARGUMENT_BITS, GROUP_LIMIT_BITS, Variant, bits_for
 from clsim.vm.printf import Printer
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 
 _FEWEST_LANES, _MOST_LANES = 1 << 15, 1 << 18
 """Lanes that run at once, as far as whole work-groups allow. Fewer, and calls cost more than arithmetic."""
+
+_RETRYING_LANES = 512
+"""As many as may have to get through one address one by one, pass by pass."""
+
+_MOST_LOST_TRIES = 1000
 
 _CACHE_BYTES = 4 << 20
 """What the values of a chunk should take, so that they stay in cache."""
@@ -98,9 +104,34 @@ class LaunchState:
                     self.arguments[f"A{k}_{c}"] = value
         self.parameters: dict[str, int] = {}
         self.code: Any = None
+        self.retrying = False
+        """Whether compare-and-swap loops are to be watched, and few lanes to run at once."""
+        self._lost_tries = 0
         self.segments: list[Segment] = []
         self.data: list[Any] = []
         self.initial: dict[int, Any] = {}
+
+    def snapshot(self) -> list[tuple[Any, Any]]:
+        """The arguments that the kernel may write, with their bytes as they are."""
+        return [
+            (argument.region.data, argument.region.data.copy())
+            for parameter, argument in zip(self.kernel.parameters, self.given, strict=True)
+            if isinstance(argument, BufferArgument)
+            and argument.region is not None
+            and not argument.region.read_only
+            and (parameter.may_write or self._is_aliased())
+        ]
+
+    @staticmethod
+    def restore(before: list[tuple[Any, Any]]) -> None:
+        for data, kept in before:
+            data[...] = kept
+
+    def count_tries(self, won: bool) -> None:
+        """Give up where compare-and-swap loops go on but no lane gets through."""
+        self._lost_tries = 0 if won else self._lost_tries + 1
+        if self._lost_tries > _MOST_LOST_TRIES:
+            raise Livelock
 
     def variant_of(self, part: Part) -> Variant:
         ends = zip(self.ndrange.global_size, self.ndrange.offset, strict=True)
@@ -178,7 +209,7 @@ class LaunchState:
         for n in part.local:
             lanes *= n
         cached = _CACHE_BYTES // (4 * max(1, code.arrays))
-        wanted = min(max(cached, _FEWEST_LANES), _MOST_LANES)
+        wanted = _RETRYING_LANES if self.retrying else min(max(cached, _FEWEST_LANES), _MOST_LANES)
         budget = min(wanted, _CHUNK_BYTES // max(1, self._bytes_per_lane(code)))
         room = max(1, budget // lanes)
         steps = []

@@ -84,6 +84,25 @@ def test_a_retry_loop_adds_floats() -> None:
     assert total[0] == sum(range(64))
 
 
+def test_retry_loops_at_many_addresses_lose_nothing() -> None:
+    at = np.random.default_rng(4).integers(0, 9, 2048).astype(np.int32)
+    totals = np.zeros(9, np.int32)
+    source = """kernel void k(global const int *at, global int *t) {
+        int i = get_global_id(0), old, seen = t[at[i]];
+        while ((old = atomic_cmpxchg(t + at[i], seen, seen + (i & 3))) != seen) seen = old; }"""
+    run_both(source, [at, totals], 2048, 64)
+    assert totals.tolist() == [sum(i & 3 for i in range(2048) if at[i] == place) for place in range(9)]
+
+
+def test_a_lock_that_looks_like_a_retry_is_run_again_in_turn() -> None:
+    memory = np.zeros(2, np.int32)
+    source = """kernel void k(global int *m, int taken) {
+        while (atomic_cmpxchg(m, 0, taken) != 0) ;
+        m[1] += 1; atomic_xchg(m, 0); }"""
+    run_both(source, [memory, np.int32(1)], 64, 16)
+    assert memory.tolist() == [0, 64]
+
+
 def test_a_lock_lets_items_in_one_after_another() -> None:
     memory = np.zeros(2, np.int32)
     source = (
