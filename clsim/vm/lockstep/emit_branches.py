@@ -144,6 +144,9 @@ class BranchEmitter(MemoryEmitter):
             sides.append((item.other, 2))
         for p in phis:
             self.open(block)
+            if not p.axes:
+                self.close(f"{names[p]} = {self.literal(self.b.zero(p.code))}")
+                continue
             value = "None" if len(sides) > 1 or p.args[2].op == "undef" else self.typed(p.args[2])
             self.close(f"{names[p]} = C.spread({value}, {p.axes}, {self.dtype(p.code)})")
         for child, which in sides:
@@ -165,6 +168,12 @@ class BranchEmitter(MemoryEmitter):
         shift = "" if outer is None else f" - {self.peek(outer[0], block)}"
         for p, name in names.items():
             self.open(child)
+            if not p.axes:
+                if p.args[which].op != "undef":
+                    self.close(f"{name} = {self.use(p.args[which])}")
+                else:
+                    self.close()
+                continue
             part = f"cut({name}, (({box.axis}, {low}{shift}, {high}{shift}),))"
             self.close(f"{part}[...] = {self.typed(p.args[which])}")
         self.write(child, "C.widen()")
@@ -186,11 +195,10 @@ class BranchEmitter(MemoryEmitter):
             node = p.args[which]
             if guarded and node.op not in ("const", "undef") and not self._known_outside(node, child, block):
                 name = texts[p] = self.fresh("q")
-                zero = self.typed(self.b.zero(p.code))
-                self.write(block, f"{name} = {zero}")
-                self._borrow(child, name, node)
+                self.write(block, f"{name} = {self._borrowed(block, self.b.zero(p.code), p)}")
+                self.write(child, f"{name} = {self._borrowed(child, node, p)}")
             else:
-                texts[p] = self._borrowed(child if not guarded else block, node)
+                texts[p] = self._borrowed(child if not guarded else block, node, p)
         if guarded and lines.text:
             pad = "  " * self.lines[block].indent
             condition = f"some({test})" if which == 1 else f"not_all({test})"
@@ -205,15 +213,14 @@ class BranchEmitter(MemoryEmitter):
             home = node.attr.parent
         return home is not None and block.is_within(home)
 
-    def _borrow(self, child: Block, name: str, node: Node) -> None:
-        """Give a value a second name without counting the use, which is counted at the join."""
-        text = self._borrowed(child, node)
-        self.write(child, f"{name} = {text}")
-
-    def _borrowed(self, block: Block, node: Node) -> str:
-        """The text of a value whose use is released later."""
-        if node.op in ("const", "undef"):
-            return self.typed(node if node.op == "const" else self.b.zero(node.code))
+    def _borrowed(self, block: Block, node: Node, target: Node) -> str:
+        """The text of a value for a join, where its use is counted later."""
+        if node.op == "undef":
+            node = self.b.zero(node.code)
+        if not target.axes:  # the other side is undefined, so all lanes may have the value
+            return self.peek(node, block)
+        if node.op == "const":
+            return self.typed(node)
         name = self.peek(node, block)
         if node.axes or node.code[0] in "f?":
             return name

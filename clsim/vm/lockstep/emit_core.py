@@ -374,10 +374,25 @@ class Core:
             node = self.b.zero(node.code)
         if not target.axes:
             return self.use(node)
+        if not node.axes and node.code not in ("?", "f2", "f4", "f8"):
+            return self._as_array(node)
         text = self.typed(node)
         if self.is_view(node):
             text += ".copy()"
         return text
+
+    def _as_array(self, node: Node) -> str:
+        """A uniform integer as an array of one lane: NumPy 1 gives sums of two scalars another type."""
+        if node.op == "const":
+            code = "i8" if node.code == "x" else node.code
+            value = np.full((1,) * len(self.analysis.axes), node.attr, DTYPES[code])
+            return self.constant(value, (code, "one lane", node.attr))
+        return f"{self.typed(node)}.reshape({self.shape(0)})"
+
+    def shape(self, axes: int) -> str:
+        """The shape of a value that varies on these axes."""
+        sizes = "".join(f"C.dims[{k}], " if axes >> k & 1 else "1, " for k in range(len(self.analysis.axes)))
+        return self.need(f"h{axes}", f"({sizes})")
 
     def is_view(self, node: Node) -> bool:
         """Whether a node's array is memory that the kernel may write later."""

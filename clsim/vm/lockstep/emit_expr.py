@@ -267,11 +267,6 @@ class ExpressionEmitter(Core):
             test += f" and not {offset} & {spec.align - 1}"
         return f"({text} if {test} else Miss({offset}, {bounds}[3]))"
 
-    def shape(self, axes: int) -> str:
-        """The shape of a value that varies on these axes."""
-        sizes = "".join(f"C.dims[{k}], " if axes >> k & 1 else "1, " for k in range(len(self.analysis.axes)))
-        return self.need(f"h{axes}", f"({sizes})")
-
 
 _HANDLERS = {
     **dict.fromkeys(_INFIX, ExpressionEmitter._on_infix),
