@@ -168,7 +168,7 @@ class Emitter(BranchEmitter):
             self.write(loop.head, f"{inside} = both({alive}, {test})")
             for o in outs:
                 if len(o.args) > 2:
-                    value = self.typed(o.args[2])
+                    value = self.lane(o.args[2])
                     leaving = f"both({alive}, negate({inside}))"
                     name = self.names[o]
                     self.write(loop.head, f"{name} = where({leaving}, {value}, {name})")
@@ -184,7 +184,7 @@ class Emitter(BranchEmitter):
         for o in outs:
             name = self.names[o]
             targets.append(name)
-            values.append(f"where({inside}, {self.typed(o.args[1])}, {name})")
+            values.append(f"where({inside}, {self.lane(o.args[1])}, {name})")
         for p in phis:
             targets.append(self.names[p])
             values.append(self.settled(p.args[1], p))

@@ -219,12 +219,11 @@ class BranchEmitter(MemoryEmitter):
             node = self.b.zero(node.code)
         if not target.axes:  # the other side is undefined, so all lanes may have the value
             return self.peek(node, block)
-        if node.op == "const":
-            return self.typed(node)
-        name = self.peek(node, block)
         if node.axes or node.code[0] in "f?":
-            return name
-        return f"{self.scalar_type(node.code)}({name})"
+            return self.peek(node, block)
+        if node.op == "const":
+            return self.lane_constant(node)
+        return f"{self.scalar_type(node.code)}({self.peek(node, block)}).reshape({self.shape(0)})"
 
     def _weight(self, block: Block) -> int:
         total = 0

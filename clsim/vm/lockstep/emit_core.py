@@ -374,20 +374,27 @@ class Core:
             node = self.b.zero(node.code)
         if not target.axes:
             return self.use(node)
-        if not node.axes and node.code not in ("?", "f2", "f4", "f8"):
-            return self._as_array(node)
-        text = self.typed(node)
+        text = self.lane(node)
         if self.is_view(node):
             text += ".copy()"
         return text
 
-    def _as_array(self, node: Node) -> str:
-        """A uniform integer as an array of one lane: NumPy 1 gives sums of two scalars another type."""
-        if node.op == "const":
-            code = "i8" if node.code == "x" else node.code
-            value = np.full((1,) * len(self.analysis.axes), node.attr, DTYPES[code])
-            return self.constant(value, (code, "one lane", node.attr))
+    def lane(self, node: Node) -> str:
+        """A use as what may become the value of lanes: a uniform integer is an array of one lane.
+
+        As a scalar it would not keep its type: NumPy 1 adds two scalars as if they were long.
+        """
+        if node.axes or is_float(node.code) or node.code == "?":
+            return self.use(node)
+        if node.op in ("const", "undef"):
+            return self.lane_constant(node)
         return f"{self.typed(node)}.reshape({self.shape(0)})"
+
+    def lane_constant(self, node: Node) -> str:
+        code = "i8" if node.code == "x" else node.code
+        value = node.attr if node.op == "const" else 0
+        array = np.full((1,) * len(self.analysis.axes), value, DTYPES[code])
+        return self.constant(array, (code, "lane", value))
 
     def shape(self, axes: int) -> str:
         """The shape of a value that varies on these axes."""

@@ -146,7 +146,7 @@ class ExpressionEmitter(Core):
         test, a, b = node.args
         if not node.axes:
             return f"({self.use(a)} if {self.use(test)} else {self.use(b)})"
-        return f"where({self.use(test)}, {self.typed(a)}, {self.typed(b)})"
+        return f"where({self.use(test)}, {self.lane(a)}, {self.lane(b)})"
 
     # ------------------------------------------------------------ conversions
 
@@ -157,7 +157,7 @@ class ExpressionEmitter(Core):
         if not node.axes:
             return self._convert_uniform(node, a, saturate, rounding)
         if source == "?":
-            return f"number({self.use(a)}, {self.dtype(target)})"
+            return f"number({self.use(a)}, {self.dtype(target)}, {self.shape(0)})"
         simple = (
             not saturate and (rounding in ("", "rte")) and not (is_float(source) and not is_float(target))
         )

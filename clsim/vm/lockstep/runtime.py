@@ -98,9 +98,9 @@ def compare_bools(a: Any, b: Any, equal: bool) -> Any:
     return np.equal(a, b) if equal else np.not_equal(a, b)
 
 
-def number(a: Any, dtype: Any) -> Any:
-    """Bools as 0 and 1 of a type."""
-    return np.asarray(a).astype(dtype)
+def number(a: Any, dtype: Any, one: tuple[int, ...]) -> Any:
+    """Bools as 0 and 1 of a type. `one` is the shape of a single lane."""
+    return a.astype(dtype) if a.__class__ is np.ndarray else np.full(one, a, dtype)
 
 
 def reduce_mask(a: Any, axes: tuple[int, ...]) -> Any:
