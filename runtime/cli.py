@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
@@ -216,4 +217,4 @@ def _finish(figures: Sequence[Figure], json: str | None) -> None:
 
 def main() -> int:
     """The command `clrt`; gives its exit code."""
-    return shell.run_app(app, "clrt")
+    return shell.run_app(app, "clrt", sys.argv[1:] or ["--help"])

@@ -99,7 +99,7 @@ def run_app(app: typer.Typer, program: str, args: Sequence[str] | None = None) -
     make_tolerant(sys.stdout)
     make_tolerant(sys.stderr)
     command = typer.main.get_command(app)
-    arguments = list(sys.argv[1:] if args is None else args) or ["--help"]
+    arguments = list(sys.argv[1:] if args is None else args)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _teller(program)

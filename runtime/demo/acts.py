@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,11 @@ ERROR_LIMIT = 1e-5
 
 SIM_RUN_LIMIT_S = 10.0
 SOAK_RUNS = 5000
+
+PART_STEPS = 10
+"""Steps of squeezenet that the last act takes: two of its modules. PoCL needs a minute to read all programs,
+since it compiles each of them once more when it is asked for it."""
+
 SPEEDUP_LIMIT = 30.0
 """How much faster first use from pre-compiled programs must be on PoCL."""
 
@@ -49,8 +55,12 @@ class Props:
     expected: Array
     pocl: str | None
     """The name of PoCL's device; None where it does not work."""
+    whole: bool = False
+    """Whether the last act takes the whole network, which takes PoCL a minute, or the beginning of it."""
     source_child: Child | None = None
-    """First use of the model on PoCL from source; it goes on to read the programs when it has measured."""
+    """First use of the model on PoCL from source."""
+    programs_child: Child | None = None
+    """First use from source of what the last act takes; it goes on to read the programs."""
     from_source: FirstUse | None = None
     """What it measured."""
 
@@ -65,10 +75,17 @@ class Props:
         return self.folder / "output.npy"
 
 
-def begin(props: Props) -> Child:
-    """Starts first use on PoCL from source, which takes longer than all else, on a core of its own."""
-    props.source_child = first_use.start(props.model, POCL, save_programs=props.programs, output=props.output)
-    return props.source_child
+def begin(props: Props, children: ExitStack) -> None:
+    """Starts what takes longest, before the first act: two processes, since PoCL compiles on one core each.
+
+    `children` ends them. Raises LeftOut where no process can be had.
+    """
+    saved = props.programs if props.whole else None
+    source = first_use.start(props.model, POCL, save_programs=saved, output=props.output)
+    props.source_child = props.programs_child = children.enter_context(source)
+    if not props.whole:
+        part = first_use.start(props.model, POCL, steps=PART_STEPS, save_programs=props.programs)
+        props.programs_child = children.enter_context(part)
 
 
 def forgotten(stage: Stage, props: Props) -> None:
@@ -159,8 +176,7 @@ def soak(stage: Stage, props: Props) -> None:
         f"{SOAK_RUNS:,} runs on a device that keeps books and computes nothing; once by a runtime that keeps "
         "the event of every launch in case somebody asks for times, once by one that asks for none."
     )
-    cores = 2 if props.source_child is None else 1  # the other reads programs for the last act
-    with working(f"{SOAK_RUNS:,} runs, twice"), ThreadPoolExecutor(cores) as pool:
+    with working(f"{SOAK_RUNS:,} runs, twice"), ThreadPoolExecutor(2) as pool:
         both = [
             pool.submit(soak_once.in_a_child, props.model, SOAK_RUNS, keep_events=keep)
             for keep in (True, False)
@@ -225,22 +241,27 @@ def session(stage: Stage, props: Props) -> None:
 
 def precompiled(stage: Stage, props: Props) -> None:
     """First use from source and from pre-compiled programs."""
-    source = props.from_source
-    if source is None or props.source_child is None:
+    if props.programs_child is None:
         raise LeftOut("it compares first use on PoCL from source with first use from programs.")
     stage.say(
         "First use is building every program and the first run. PoCL compiles a kernel at its first launch, "
         "so programs are worth most when they are read after a run: that is when `precompile` reads them."
     )
-    with working("reading the programs from PoCL, which compiles them anew for any work-group"):
-        reading_s = float(props.source_child.rest())
+    with working("first use on PoCL from source, and reading its programs"):
+        whole = props.from_source if props.whole else None
+        source = first_use.read(props.programs_child) if whole is None else whole
+        reading_s = float(props.programs_child.rest())
     with (
         working("first use on PoCL from pre-compiled programs"),
-        first_use.start(props.model, POCL, programs=props.programs) as child,
+        first_use.start(
+            props.model, POCL, steps=None if props.whole else PART_STEPS, programs=props.programs
+        ) as child,
     ):
         ready = first_use.read(child)
     speedup = source.first_use_s / ready.first_use_s
     stage.console.print()
+    what = "The whole network" if props.whole else f"The first {PART_STEPS} steps of the network"
+    stage.say(f"{what}, {source.kernels} programs:")
     longest = 46
     for name, seconds in (("from source", source.first_use_s), ("pre-compiled", ready.first_use_s)):
         bar = "\u2588" * max(1, round(longest * seconds / source.first_use_s))
@@ -259,8 +280,7 @@ def precompiled(stage: Stage, props: Props) -> None:
         "PoCL's cache was empty both times.",
     )
     stage.say(
-        f"Reading them took {reading_s:.0f} s, once: for that PoCL compiles each for any work-group.",
-        "dim",
+        f"Reading them took {reading_s:.0f} s, once: for that PoCL compiles each for any work-group.", "dim"
     )
 
 

@@ -15,6 +15,9 @@ def demo(
         str | None,
         typer.Option("--json", metavar="FILE", help="Write the figures as JSON; - is standard output."),
     ] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Take the whole network in the last act: a minute more.")
+    ] = False,
 ) -> None:
     """Shows in under a minute what this is for.
 
@@ -30,7 +33,7 @@ def demo(
     except OSError as error:
         typer.echo(f"clsim demo: {json}: {error.strerror}", err=True)
         raise typer.Exit(shell.EXIT_USAGE) from None
-    found = tell(shell.report_console(json))
+    found = tell(shell.report_console(json), whole=whole)
     if json is not None:
         figures.write(found, json)
     if not all(figure.passes or figure.unit in TIMES for figure in found):

@@ -1,6 +1,7 @@
 """First use of a model on a device, in a process of its own: nothing is loaded, built or cached yet.
 
-    python -m runtime.demo.first_use MODEL DEVICE [--programs FILE] [--save-programs FILE] [--output FILE]
+    python -m runtime.demo.first_use MODEL DEVICE [--steps N] [--programs FILE] [--save-programs FILE]
+                                     [--output FILE]
 
 Prints what it measured as one line of JSON; then, with --save-programs, reads the programs and prints how
 many seconds that took. The acts that need a real device read it from here, so that a driver that takes its
@@ -13,6 +14,7 @@ import argparse
 import json
 import time
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from runtime.artifact import Artifact
 from runtime.cl.discovery import open_device
 from runtime.cl.interface import Device
 from runtime.demo.children import Child
+from runtime.demo.part import beginning
 from runtime.graph import Graph
 from runtime.profiling import ProfilingSession
 from runtime.timing import KernelRow, Profile
@@ -39,6 +42,7 @@ class FirstUse:
     profiling: tuple[bool, bool, bool]
     """Whether the queue took times before, in and after the session."""
     profile: Profile
+    kernels: int
     launches: int
     """Kernel launches of a run."""
     live_events: int | None
@@ -63,6 +67,7 @@ def measure(graph: Graph) -> FirstUse:
         run_after_s,
         (before, during, after),
         Profile.from_session(session, 1),
+        len(graph.module.kernel_names),
         graph.launches,
         live_events(device),
     )
@@ -72,16 +77,18 @@ def start(
     model: Path,
     device: str,
     *,
+    steps: int | None = None,
     programs: Path | None = None,
     save_programs: Path | None = None,
     output: Path | None = None,
 ) -> Child:
-    """`measure` in a process of its own, on empty caches; its first line is for `read`."""
-    command = ["-m", "runtime.demo.first_use", str(model), device]
-    for option, file in (("programs", programs), ("save-programs", save_programs), ("output", output)):
-        if file is not None:
-            command += [f"--{option}", str(file)]
-    return Child(command)
+    """`measure` in a process of its own, on empty caches; its first line is for `read`.
+
+    `steps` takes the beginning of the network for all of it. Raises LeftOut where no process can be had.
+    """
+    options = {"steps": steps, "programs": programs, "save-programs": save_programs, "output": output}
+    given = [(f"--{name}", str(value)) for name, value in options.items() if value is not None]
+    return Child(["-m", "runtime.demo.first_use", str(model), device, *chain.from_iterable(given)])
 
 
 def read(child: Child) -> FirstUse:
@@ -118,11 +125,15 @@ def _main() -> None:
     parser = argparse.ArgumentParser(description="use a model for the first time and measure it")
     parser.add_argument("model", type=Path)
     parser.add_argument("device")
+    parser.add_argument("--steps", type=int, help="take this many steps of the model for all of it")
     parser.add_argument("--programs", type=Path, help="pre-compiled programs to use")
     parser.add_argument("--save-programs", type=Path, help="where to write the programs after the first run")
     parser.add_argument("--output", type=Path, help="where to save the first output")
     options = parser.parse_args()
-    with Graph(Artifact.load(options.model), open_device(options.device)) as graph:
+    artifact = Artifact.load(options.model)
+    if options.steps is not None:
+        artifact = beginning(artifact, options.steps)
+    with Graph(artifact, open_device(options.device)) as graph:
         if options.programs is not None:
             graph.set_precompiled_programs(options.programs.read_bytes())
         set_example_inputs(graph)

@@ -18,7 +18,9 @@ HAVE_PYOPENCL = find_spec("pyopencl") is not None
 NO_DRIVERS = {"OCL_ICD_VENDORS": os.devnull, "OPENCL_VENDOR_PATH": os.devnull}
 
 
-def play(*args: str, encoding: str = "utf-8", **environment: str) -> subprocess.CompletedProcess[str]:
+def play(
+    *args: str, encoding: str = "utf-8", seconds: int = 280, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Plays the demo as a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "runtime.demo", *args],
@@ -26,7 +28,7 @@ def play(*args: str, encoding: str = "utf-8", **environment: str) -> subprocess.
         capture_output=True,
         encoding=encoding,
         check=False,
-        timeout=280,
+        timeout=seconds,
     )
 
 
@@ -101,10 +103,11 @@ def test_a_pocl_that_fails_is_left_out(tmp_path: Path) -> None:
     assert json.loads(done.stdout)[-1]["name"] == "demo_seconds"
 
 
+@pytest.mark.timeout(600)
 def test_with_pocl_every_act_is_played_in_full(pytestconfig: pytest.Config) -> None:
     if pytestconfig.getoption("--device", default=None) != "pocl":
-        pytest.skip("plays on PoCL for a minute; run with --device pocl")
-    done = play("--json", "-")
+        pytest.skip("plays on PoCL for two minutes; run with --device pocl")
+    done = play("--whole", "--json", "-", seconds=580)
 
     assert done.returncode == 0, done.stderr
     assert "Left out" not in done.stderr
@@ -112,7 +115,7 @@ def test_with_pocl_every_act_is_played_in_full(pytestconfig: pytest.Config) -> N
     assert figures["squeezenet_relative_error_pocl"]["pass"]
     assert figures["squeezenet_sim_against_pocl"]["pass"]
     assert figures["session_leaves_a_normal_queue"]["pass"]
-    assert figures["first_use_speedup"]["value"] > 10, "30 and more on a machine that does nothing else"
+    assert figures["first_use_speedup"]["value"] >= 30
 
 
 @pytest.mark.skipif(not list(distributions(name="clsim")), reason="clsim is not installed but a checkout")
