@@ -7,7 +7,7 @@ from runtime.artifact.manifest import module_hash
 
 
 def beginning(artifact: Artifact, steps: int) -> Artifact:
-    """The first steps of a network; its output is what the last of them writes."""
+    """The first steps of a network without stored parameters; its output is what the last of them writes."""
     manifest = artifact.manifest
     kept = manifest.steps[:steps]
     functions = {step.function: manifest.functions[step.function] for step in kept}
