@@ -13,7 +13,7 @@ from clsim.clc import ir
 from clsim.clc.diagnostics import Diagnostics
 from clsim.clc.estimate import estimate
 from clsim.clc.types import Pointer
-from clsim.clc.walk import expressions, operands, statements
+from clsim.clc.walk import expressions, statements, subexpressions
 
 
 @dataclass(slots=True)
@@ -185,9 +185,6 @@ class _Flow:
                     summary.barrier = summary.barrier or callee.barrier
 
     def loads(self, value: ir.Expr) -> None:
-        stack = [value]
-        while stack:
-            item = stack.pop()
+        for item in subexpressions(value):
             if isinstance(item, ir.Load):
                 self.summary.reads |= self.of(item.pointer)
-            stack += operands(item)

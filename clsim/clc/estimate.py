@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clsim.clc import ir
 from clsim.clc.types import Pointer, Space, Type, Vector, Void
-from clsim.clc.walk import expressions, operands
+from clsim.clc.walk import expressions, subexpressions
 
 UNKNOWN_TRIPS = 16
 _LIMIT = 1 << 62
@@ -73,9 +73,7 @@ def _statement(
 
 def _expression(value: ir.Expr) -> tuple[int, int]:
     operations = moved = 0
-    stack = [value]
-    while stack:
-        item = stack.pop()
+    for item in subexpressions(value):
         if isinstance(item, ir.Load):
             moved += _bytes(item.pointer.type, item.type)
         elif isinstance(item, ir.Builtin):
@@ -85,7 +83,6 @@ def _expression(value: ir.Expr) -> tuple[int, int]:
             operations += 0 if isinstance(item.index, ir.Const) else 2
         elif not isinstance(item, _FREE):
             operations += _width(item.type)
-        stack += operands(item)
     return operations, moved
 
 

@@ -60,10 +60,6 @@ class Scalar:
     def is_integer(self) -> bool:
         return self.kind is not Kind.FLOAT
 
-    @property
-    def is_signed(self) -> bool:
-        return self.kind in (Kind.INT, Kind.FLOAT)
-
     def __str__(self) -> str:
         return self.name
 

@@ -26,7 +26,7 @@ from clsim.clc.types import (
     Void,
 )  # fmt: skip
 from clsim.clc.verify_values import MAX_BYTES, ValueRules
-from clsim.clc.walk import blocks, expressions
+from clsim.clc.walk import blocks, expressions, statements
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _TYPE_NAME = re.compile(r"[A-Za-z0-9_ *()]*\Z")
@@ -69,7 +69,7 @@ def _memory(memory: ir.Memory) -> None:
 
 def _no_recursion(module: ir.Module) -> None:
     callees = {
-        name: [s.function for s in _all_statements(f.body) if isinstance(s, ir.Call)]
+        name: [s.function for s in statements(f.body) if isinstance(s, ir.Call)]
         for name, f in module.functions.items()
     }
     done: set[str] = set()
@@ -91,16 +91,6 @@ def _no_recursion(module: ir.Module) -> None:
                 path.append((callee, 0))
 
 
-def _all_statements(block: ir.Block) -> list[ir.Statement]:
-    out: list[ir.Statement] = []
-    stack = [block]
-    while stack:
-        for statement in stack.pop():
-            out.append(statement)
-            stack += blocks(statement)
-    return out
-
-
 class _Function(ValueRules):
     """The checks of one function."""
 
@@ -120,7 +110,7 @@ class _Function(ValueRules):
         for parameter in function.parameters:
             self.parameter(parameter)
         self.jumps(function.body)
-        every = _all_statements(function.body)
+        every = list(statements(function.body))
         for statement in every:
             if isinstance(statement, ir.Declare):
                 if isinstance(statement.what, ir.Var):

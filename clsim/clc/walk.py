@@ -32,6 +32,15 @@ def operands(value: ir.Expr) -> tuple[ir.Expr, ...]:
     return _OPERANDS[type(value)](value)
 
 
+def subexpressions(value: ir.Expr) -> Iterator[ir.Expr]:
+    """An expression and all inside it. Sources nest as deep as they like, so this does not recurse."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        yield item
+        waiting += operands(item)
+
+
 def expressions(statement: ir.Statement) -> tuple[ir.Expr, ...]:
     """The expressions that a statement itself evaluates (not those of blocks inside it)."""
     match statement:
@@ -70,14 +79,24 @@ def blocks(statement: ir.Statement) -> tuple[ir.Block, ...]:
 
 
 def statements(block: ir.Block) -> Iterator[ir.Statement]:
-    """Every statement of a block, those inside others too."""
-    stack = [iter(block)]
-    while stack:
-        for statement in stack[-1]:
-            yield statement
-            inside = blocks(statement)
-            if inside:
-                stack += [iter(part) for part in inside]
-                break
-        else:
-            stack.pop()
+    """Every statement of a block, those inside others too, in the order of the source."""
+    waiting = list(reversed(block))
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        for inside in reversed(blocks(statement)):
+            waiting.extend(reversed(inside))
+
+
+def called_functions(module: ir.Module, function: ir.Function) -> list[ir.Function]:
+    """The function and all that it calls, each once."""
+    found = {function.name: function}
+    waiting = [function]
+    while waiting:
+        for statement in statements(waiting.pop().body):
+            if isinstance(statement, ir.Call):
+                callee = module.functions.get(statement.function)
+                if callee is not None and callee.name not in found:
+                    found[callee.name] = callee
+                    waiting.append(callee)
+    return list(found.values())

@@ -6,9 +6,9 @@ from enum import Enum
 
 from clsim.clc import ir
 from clsim.clc.types import Opaque, Pointer, Record, Scalar, Vector
+from clsim.clc.walk import blocks, called_functions, expressions, statements, subexpressions
 from clsim.vm import builtins
 from clsim.vm.errors import NotSupported
-from clsim.vm.walk import blocks_of, called_functions, expressions, expressions_of, statements
 
 _LARGEST_COPY = 1 << 15
 _DEEPEST_CALLS = 48
@@ -32,12 +32,12 @@ def check_supported(module: ir.Module, kernel: ir.Function) -> None:
                 raise NotSupported(kernel.name, f"the function {s.function}", s.loc)
             if isinstance(s, ir.BuiltinCall) and builtins.storing(s.name) is None:
                 raise NotSupported(kernel.name, f"the built-in {s.name}", s.loc)
-            for e in expressions_of(s):
+            for e in expressions(s):
                 _check_expression(kernel, e)
 
 
 def _check_expression(kernel: ir.Function, e: ir.Expr) -> None:
-    for inner in expressions(e):
+    for inner in subexpressions(e):
         if isinstance(inner, ir.Builtin) and not builtins.is_known(inner.name):
             raise NotSupported(kernel.name, f"the built-in {inner.name}", inner.loc)
         if isinstance(inner.type, Opaque):
@@ -132,9 +132,9 @@ class Shape:
     def _depth(self, block: ir.Block) -> int:
         deepest = level = 0
         for s in block:
-            inner = [self._depth(b) for b in blocks_of(s)] + [self.blocks(f) for f in self._called(s)]
+            inner = [self._depth(b) for b in blocks(s)] + [self.blocks(f) for f in self._called(s)]
             deepest = max(deepest, level + 1 + max(inner, default=0))
-            if self.module and blocks_of(s) and any(map(_is_jump, _all_inside(s))):
+            if self.module and blocks(s) and any(map(_is_jump, _all_inside(s))):
                 level += 1
         return deepest
 
@@ -147,13 +147,13 @@ class Shape:
     def _turns(self, block: ir.Block) -> int:
         deepest = 0
         for s in block:
-            inner = [self._turns(b) for b in blocks_of(s)] + [self.loops(f) for f in self._called(s)]
+            inner = [self._turns(b) for b in blocks(s)] + [self.loops(f) for f in self._called(s)]
             deepest = max(deepest, max(inner, default=0) + isinstance(s, (ir.Loop, ir.Switch)))
         return deepest
 
 
 def _all_inside(s: ir.Statement) -> list[ir.Statement]:
-    return [x for block in blocks_of(s) for x in statements(block)]
+    return [x for block in blocks(s) for x in statements(block)]
 
 
 def _is_jump(s: ir.Statement) -> bool:

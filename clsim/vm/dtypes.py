@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from clsim.clc.types import Kind, Pointer, Scalar, Type, Vector
+from clsim.clc.types import Pointer, Scalar, Type, Vector
 
 NUMPY_CODES: Final[dict[str, str]] = {
     "bool": "?",
@@ -90,7 +90,3 @@ def unpack(type_: Type, data: bytes) -> tuple[Any, ...]:
     if is_float(code):
         return tuple(np.frombuffer(data, DTYPES[code], width_of(type_)))
     return values
-
-
-def kind_of(code: str) -> Kind:
-    return {"?": Kind.BOOL, "i": Kind.INT, "u": Kind.UINT, "f": Kind.FLOAT}[code[0]]

@@ -15,12 +15,12 @@ from typing import Any
 from clsim.clc import ir
 from clsim.clc.recursion import deep_recursion
 from clsim.clc.types import Pointer, Scalar, Space
+from clsim.clc.walk import blocks
 from clsim.vm import builtins
 from clsim.vm.dtypes import SCALAR_TYPES, code_of, width_of
 from clsim.vm.printf import format_pieces, parse
 from clsim.vm.scalar_expr import ExpressionWriter
 from clsim.vm.scalar_ops import uniform
-from clsim.vm.walk import blocks_of
 
 
 class ScalarProgram:
@@ -71,7 +71,7 @@ def _has_barrier(block: ir.Block, program: ScalarProgram) -> bool:
             return True
         if isinstance(s, ir.Call) and program.function_has_barrier(s.function):
             return True
-        if any(_has_barrier(inner, program) for inner in blocks_of(s)):
+        if any(_has_barrier(inner, program) for inner in blocks(s)):
             return True
     return False
 

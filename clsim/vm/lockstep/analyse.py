@@ -38,7 +38,6 @@ class Analysis:
         self.live: set[Node] = set()
         self.accesses: list[tuple[Load | Store | AtomicItem, Block]] = []
         self.blocks: list[Block] = []
-        self._items: set[int] = set()
         self._waiting: list[Node] = []
         self._collect(graph.root)
         self._mark()

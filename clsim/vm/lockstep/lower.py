@@ -6,10 +6,11 @@ are inlined.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from clsim.clc import ir
 from clsim.clc.types import VOID, Pointer, Space, Type, Vector
+from clsim.clc.walk import statements
 from clsim.vm.dtypes import code_of, width_of
 from clsim.vm.lockstep.build import Builder
 from clsim.vm.lockstep.graph import (
@@ -26,13 +27,9 @@ from clsim.vm.lockstep.graph import (
     Value,
 )
 from clsim.vm.lockstep.promote import Promoted, promotable
-from clsim.vm.walk import statements
 
 if TYPE_CHECKING:
     from clsim.vm.lockstep.variant import Variant
-
-Key: TypeAlias = "ir.Var | tuple[ir.Memory, int] | tuple[str, object]"
-"""What the environment holds values of: registers, elements of promoted objects, and jump flags."""
 
 
 class Lowering:

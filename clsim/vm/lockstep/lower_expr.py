@@ -7,10 +7,10 @@ from typing import Any
 
 from clsim.clc import ir
 from clsim.clc.types import BOOL, Pointer, Type, Vector
+from clsim.clc.walk import subexpressions
 from clsim.vm.dtypes import SIZES, code_of
 from clsim.vm.lockstep.graph import Node, Ptr, Value
 from clsim.vm.lockstep.lower_memory import MemoryLowering
-from clsim.vm.walk import expressions
 
 
 class ExpressionLowering(MemoryLowering):
@@ -193,7 +193,7 @@ class ExpressionLowering(MemoryLowering):
 
 
 def _reads_memory(e: ir.Expr) -> bool:
-    return any(isinstance(inner, ir.Load) for inner in expressions(e))
+    return any(isinstance(inner, ir.Load) for inner in subexpressions(e))
 
 
 _HANDLERS: dict[type, Any] = {

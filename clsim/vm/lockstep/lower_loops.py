@@ -6,10 +6,10 @@ from typing import Any
 
 from clsim.clc import ir
 from clsim.clc.types import Pointer
+from clsim.clc.walk import statements
 from clsim.vm.lockstep.graph import Loop, Node, Ptr, Value
 from clsim.vm.lockstep.lower import Lowering
 from clsim.vm.lockstep.promote import place_of
-from clsim.vm.walk import statements
 
 
 class DynamicPointer(Exception):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from clsim.clc import ir
 from clsim.clc.types import Array, Pointer, Record, Scalar, Space, Type, Vector
+from clsim.clc.walk import expressions, operands, statements
 from clsim.vm.dtypes import LIMITS, SIZES, code_of, width_of
-from clsim.vm.walk import expressions_of, operands, statements
 
 _MOST_ELEMENTS = 512
 
@@ -120,7 +120,7 @@ class _Finder:
             assert isinstance(pointer.type, Pointer)
             self._access(pointer, pointer.type.pointee)
         else:
-            for e in expressions_of(s):
+            for e in expressions(s):
                 self._expression(e)
 
     def _expression(self, e: ir.Expr) -> None:

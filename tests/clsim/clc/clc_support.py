@@ -10,7 +10,7 @@ from typing import Any
 
 from clsim.clc import Target, compile_source, ir
 from clsim.clc.verify import verify
-from clsim.clc.walk import expressions, operands, statements
+from clsim.clc.walk import expressions, statements, subexpressions
 
 FULL = Target(
     "tests",
@@ -92,11 +92,9 @@ def every_statement(function: ir.Function) -> list[ir.Statement]:
 
 
 def every_expression(function: ir.Function) -> Iterator[ir.Expr]:
-    stack = [e for s in statements(function.body) for e in expressions(s)]
-    while stack:
-        item = stack.pop()
-        yield item
-        stack += operands(item)
+    for statement in statements(function.body):
+        for value in expressions(statement):
+            yield from subexpressions(value)
 
 
 def found(function: ir.Function, kind: type) -> list[Any]:
