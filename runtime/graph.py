@@ -15,11 +15,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING
 
 import numpy.typing as npt
 
+from runtime._closing import Closing
 from runtime.artifact import Artifact, Endpoint
 from runtime.cl.interface import Binding, Device, Event
 from runtime.module import Module
@@ -29,15 +28,12 @@ from runtime.tensor import Array, DeviceTensor
 from runtime.timing import Benchmark, Profile
 from runtime.workspace import LaunchSink, QueueHandle, Workspace
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 _log = logging.getLogger(__name__)
 
 _NEVER = -1  # no generation of a queue: no launch is bound
 
 
-class Graph:
+class Graph(Closing):
     """A model on one device. Safe for several threads: runs follow one another."""
 
     def __init__(self, artifact: Artifact, on: Device | Workspace, *, keep_events: bool = False) -> None:
@@ -213,14 +209,6 @@ class Graph:
                 _release(self._kept_events or [])
                 self._plan.release()
                 self._close_owners()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Graph {self.artifact.name}: {self.launches} launches on {self.queue.device.name}>"

@@ -9,20 +9,18 @@ binaries a first use takes the same 0.2 s either way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING
 
+from runtime._closing import Closing
 from runtime.cl.interface import Binding, Device, Event, Kernel, KernelArgument
 from runtime.programs import ProgramLibrary
 from runtime.workspace import KernelTables, QueueHandle, Workspace
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from runtime.artifact import Artifact
 
 
-class Module:
+class Module(Closing):
     """Kernels by name on one device of a workspace. Safe for several threads, each with its own kernels."""
 
     def __init__(
@@ -119,14 +117,6 @@ class Module:
         """Releases kernels and programs; no other thread may be launching one."""
         self._kernels.release()
         self._programs.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Module {self.hash[:12]}: {len(self.kernel_names)} kernels on {self.queue.device.name}>"

@@ -11,15 +11,14 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
+from runtime._closing import Closing
 from runtime.cl.codes import ErrorCode
 from runtime.cl.interface import Buffer, CLError, Context, Device, Event, Kernel, Queue
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer as HostMemory
-    from typing_extensions import Self
 
 
 class LaunchSink(Protocol):
@@ -291,7 +290,7 @@ class _KernelTable:
         self.release()
 
 
-class Workspace:
+class Workspace(Closing):
     """Devices with one context a platform, and one queue a device. What it made goes with `close`."""
 
     def __init__(self, devices: Device | Sequence[Device]) -> None:
@@ -357,14 +356,6 @@ class Workspace:
             context.release()
         if failure is not None:
             raise failure
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Workspace of {', '.join(device.name for device in self.devices)}>"

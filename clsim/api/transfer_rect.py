@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from clsim.api.entry import entry, live, same_context, wait_list
 from clsim.api.memory import host_bytes
 from clsim.api.rect import Rect, check_pitches, rows
 from clsim.api.transfer import (
-    Access,
     check_alignment,
     check_host_access,
     check_range,
@@ -25,7 +24,7 @@ from clsim.spec import (
 )
 
 
-def _host_rect(
+def _enqueue_host_rect(
     routine: str,
     queue: CommandQueue,
     buffer: Buffer,
@@ -33,8 +32,11 @@ def _host_rect(
     buffer_rect: Rect,
     host_rect: Rect,
     ptr: object,
-) -> tuple[Callable[[], int], Access]:
-    """The effect of a rectangular read or write, and the bytes of the buffer from its first to its last."""
+    event_wait_list: Sequence[Event] | None,
+    want_event: bool,
+    blocking: bool,
+) -> Event | None:
+    """A rectangular read or write; it touches the bytes of the buffer from its first to its last."""
     check_pitches(routine, buffer_rect)
     check_pitches(routine, host_rect)
     check_range(routine, buffer, buffer_rect.first, buffer_rect.extent)
@@ -56,7 +58,17 @@ def _host_rect(
             inside[:] = outside
         return 0
 
-    return run, (buffer, buffer_rect.first, buffer_rect.first + buffer_rect.extent, not reads)
+    return enqueue_transfer(
+        routine,
+        queue,
+        CL_COMMAND_READ_BUFFER_RECT if reads else CL_COMMAND_WRITE_BUFFER_RECT,
+        run,
+        ((buffer, buffer_rect.first, buffer_rect.first + buffer_rect.extent, not reads),),
+        queue.platform.engine.costs.host_transfer(buffer_rect.size),
+        event_wait_list,
+        want_event,
+        blocking,
+    )
 
 
 @entry(live("queue", CommandQueue), live("buffer", Buffer), same_context("queue", "buffer"), wait_list())
@@ -79,17 +91,8 @@ def clEnqueueReadBufferRect(
     routine = "clEnqueueReadBufferRect"
     inside = Rect.of(routine, buffer_origin, region, buffer_row_pitch, buffer_slice_pitch)
     outside = Rect.of(routine, host_origin, region, host_row_pitch, host_slice_pitch)
-    run, access = _host_rect(routine, queue, buffer, True, inside, outside, ptr)
-    return enqueue_transfer(
-        routine,
-        queue,
-        CL_COMMAND_READ_BUFFER_RECT,
-        run,
-        (access,),
-        queue.platform.engine.costs.host_transfer(inside.size),
-        event_wait_list,
-        want_event,
-        blocking_read,
+    return _enqueue_host_rect(
+        routine, queue, buffer, True, inside, outside, ptr, event_wait_list, want_event, blocking_read
     )
 
 
@@ -113,17 +116,8 @@ def clEnqueueWriteBufferRect(
     routine = "clEnqueueWriteBufferRect"
     inside = Rect.of(routine, buffer_origin, region, buffer_row_pitch, buffer_slice_pitch)
     outside = Rect.of(routine, host_origin, region, host_row_pitch, host_slice_pitch)
-    run, access = _host_rect(routine, queue, buffer, False, inside, outside, ptr)
-    return enqueue_transfer(
-        routine,
-        queue,
-        CL_COMMAND_WRITE_BUFFER_RECT,
-        run,
-        (access,),
-        queue.platform.engine.costs.host_transfer(inside.size),
-        event_wait_list,
-        want_event,
-        blocking_write,
+    return _enqueue_host_rect(
+        routine, queue, buffer, False, inside, outside, ptr, event_wait_list, want_event, blocking_write
     )
 
 

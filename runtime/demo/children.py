@@ -9,11 +9,8 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from runtime._closing import Closing
 
 CHILD_SECONDS = 240
 """How long a child may take; the longest, squeezenet from source on PoCL, takes some 35 s on a free core."""
@@ -25,7 +22,7 @@ class LeftOut(Exception):
     """A part of the demo that cannot be shown here; the message says why, for people."""
 
 
-class Child:
+class Child(Closing):
     """A Python process with empty caches of compiled programs; leaving the block ends it."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
@@ -86,14 +83,6 @@ class Child:
             self._process.stdout.close()
         self._errors.close()
         self._caches.cleanup()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _environment(self) -> dict[str, str]:
         paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
